@@ -130,7 +130,7 @@ private[zonemap] final class IngestAdmin(target: IngestTarget, settings: IngestS
    * @return the records deleted or marked
    */
   def discard(lane: String, seq: Long): Seq[QuarantinedRecord] = {
-    val blocking = target.queue.pendingOf(lane).map(_.name).filter(_.seq == seq)
+    val blocking = target.queue.namesOf(lane).filter(_.seq == seq)
     val names = quarantine.names().filter(name => name.lane == lane && name.seq == seq)
     if (names.isEmpty && !(settings.blockLane && blocking.nonEmpty)) found("discard", lane, seq): Unit
     val deleted = names.map(describe)
@@ -166,7 +166,7 @@ private[zonemap] final class IngestAdmin(target: IngestTarget, settings: IngestS
    *
    * @param watermarks the watermark of each lane, in addition to the known ones and instead of them
    * @param forgetKnown whether the watermarks of the current state are forgotten; needed if it cannot be read
-   * @return the text of the new pointer
+   * @return the text of the new pointer; empty if the branch was dropped, so that its pointer was removed
    */
   def reset(branch: String, watermarks: Map[String, Long], forgetKnown: Boolean): String =
     new Reset(target, catalog, clock).run(branch, watermarks, forgetKnown)

@@ -18,7 +18,7 @@ private[admin] final class Receipts(target: IngestTarget, clock: Clock) {
    * quarantine by the next pass, if the one that listed it died.
    */
   def visibility(receipt: Receipt): Visibility = {
-    val isPending = target.queue.pendingOf(receipt.lane).exists(d => isOf(receipt, d.name.seq, d.name.nonce))
+    val isPending = target.queue.namesOf(receipt.lane).exists(name => isOf(receipt, name.seq, name.nonce))
     val (_, states) = BranchStates.load(catalog, receipt.branch, target.files, target.queue.identity)
     val listed = states.quarantined.find(q => q.lane == receipt.lane && isOf(receipt, q.seq, q.nonce))
     listed.map(q => Visibility.Quarantined(q.code, q.message)).orElse(inQuarantine(receipt)).getOrElse {

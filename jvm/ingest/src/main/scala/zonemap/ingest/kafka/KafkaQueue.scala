@@ -108,8 +108,8 @@ private[zonemap] final class KafkaQueue private (
 
   override def names(): Seq[RecordName] = pending().map(_.name)
 
-  override def pendingOf(lane: String): Seq[Delivered] =
-    pending().filter(_.name.lane == lane).sortBy(_.name.seq).flatMap(deliver)
+  override def pendingOf(lane: String): LazyList[Delivered] =
+    pending().filter(_.name.lane == lane).sortBy(_.name.seq).to(LazyList).flatMap(deliver)
 
   /** A message that was sent twice is delivered once. */
   private def pending(): Seq[LogEntry] = log.refresh().distinctBy(_.key)

@@ -48,6 +48,9 @@ private[zonemap] final case class Delivered(
 
   /** Whether it is a report of the queue. The numbers of the lane of reports leave no gaps and no holes. */
   def isReport: Boolean = content.left.exists(_.isReport)
+
+  /** Its place in its lane only. */
+  def withoutFiles: Delivered = copy(content = content.map(_.copy(files = Nil)), bytes = Array.emptyByteArray)
 }
 
 private[zonemap] object Delivered {
@@ -149,8 +152,14 @@ private[zonemap] trait CommitQueue extends AutoCloseable {
   /** The names of all pending records, without reading the records; otherwise as [[poll]]. */
   def names(): Seq[RecordName]
 
-  /** The pending records of one lane in order of `seq`; otherwise as [[poll]] without limits. */
-  def pendingOf(lane: String): Seq[Delivered]
+  /** The names of the pending records of one lane; otherwise as [[names]]. */
+  def namesOf(lane: String): Seq[RecordName] = names().filter(_.lane == lane)
+
+  /**
+   * The pending records of one lane in order of `seq`; otherwise as [[poll]] without limits. Each is read when the list
+   * comes to it: the records of a lane that nobody commits may be longer than memory.
+   */
+  def pendingOf(lane: String): LazyList[Delivered]
 
   /**
    * Removes records from the queue. A record that is already removed is ignored. A record that cannot be removed is

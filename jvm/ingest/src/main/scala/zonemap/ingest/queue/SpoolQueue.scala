@@ -73,8 +73,10 @@ private[zonemap] final class SpoolQueue private (files: IngestFiles, override va
 
   override def names(): Seq[RecordName] = namesIn(SpoolNames.Pending)
 
-  override def pendingOf(lane: String): Seq[Delivered] =
-    namesIn(s"${SpoolNames.Pending}/${LaneName.encode(lane)}").sortBy(_.seq).flatMap(deliver)
+  override def namesOf(lane: String): Seq[RecordName] = namesIn(s"${SpoolNames.Pending}/${LaneName.encode(lane)}")
+
+  override def pendingOf(lane: String): LazyList[Delivered] =
+    namesOf(lane).sortBy(_.seq).to(LazyList).flatMap(deliver)
 
   private def namesIn(folder: String): Seq[RecordName] = recordsOf(files.list(folder)).map(_.name)
 

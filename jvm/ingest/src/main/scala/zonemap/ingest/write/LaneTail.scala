@@ -21,7 +21,7 @@ private[zonemap] object LaneTail {
    * @throws zonemap.ingest.table.IngestStoppedException if the state of the table is lost
    */
   def read(target: IngestTarget, branch: String, lane: String): LaneTail = {
-    val pending = target.queue.pendingOf(lane)
+    val pending = target.queue.pendingOf(lane).map(_.withoutFiles).toVector
     val catalog = new IcebergIngestCatalog(target.name, target.operations)
     val (_, states) = BranchStates.load(catalog, branch, target.files, target.queue.identity)
     of(states.watermark(lane), states.lane(lane).holes, pending)

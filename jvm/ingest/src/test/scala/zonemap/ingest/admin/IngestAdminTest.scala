@@ -10,8 +10,10 @@ import org.scalatest.funsuite.AnyFunSuite
 import zonemap.ingest.{IngestTable, IngestTables}
 import zonemap.ingest.commit.{IngestSettings, PassOutcome}
 import zonemap.ingest.gc.{FileGc, IngestGc}
+import zonemap.ingest.queue.SpoolQueue
 import zonemap.ingest.record.UnreadableRecordException
-import zonemap.ingest.table.{IngestStoppedException, StopCode}
+import zonemap.ingest.store.CountingFiles
+import zonemap.ingest.table.{IngestStoppedException, IngestTarget, StopCode}
 import zonemap.ingest.write.BackPressureException
 
 class IngestAdminTest extends AnyFunSuite {
@@ -66,6 +68,17 @@ class IngestAdminTest extends AnyFunSuite {
     admin(t).commit(10000)
     assert(admin(t).visibility(receipt) == Visibility.Visible)
     assert(admin(t).await(receipt.copy(nonce = ""), 0) == Visibility.Visible)
+  }
+
+  test("where a record is, is found without a read of the records before it") {
+    val t = IngestTables.hadoop()
+    val lane = t.lane("a")
+    val receipts = (0 until 3).map(k => t.append(lane, t.dataFile(s"a$k")))
+    val counted = new CountingFiles(t.target.files)
+    val target = new IngestTarget("t", t.target.table, SpoolQueue.open(counted, 0), t.target.files)
+    counted.reads = 0
+    assert(new IngestAdmin(target, t.settings, t.clock).visibility(receipts.last) == Visibility.Pending)
+    assert(counted.reads == 0)
   }
 
   test("a receipt of a quarantined record says why") {

@@ -50,6 +50,17 @@ class SpoolQueueTest extends CommitQueueContract {
     assert(queue.poll(Unlimited).records.head.content.isLeft && counted.reads == 5, "it may be whole later")
   }
 
+  test("the records of a lane are read one after another, and a lane keeps no bytes of them") {
+    val counted = new CountingFiles(files())
+    val queue = SpoolQueue.open(counted, 0)
+    (0 until 3).foreach(seq => queue.append(record("a", seq.toLong)))
+    counted.reads = 0
+    val pending = queue.pendingOf("a")
+    assert(pending.exists(_.name.seq == 1) && counted.reads == 2)
+    val light = pending.last.withoutFiles
+    assert(light.bytes.isEmpty && light.content.exists(r => r.files.isEmpty && r.seq == 2 && r.prevSeq == 1))
+  }
+
   test("records beyond the memory for them are read by each poll") {
     val known = new KnownRecords(maxBytes = 250)
     val records = (0 until 3).map { seq =>

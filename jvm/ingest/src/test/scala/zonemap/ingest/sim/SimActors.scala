@@ -101,7 +101,7 @@ final class SimWriter(table: SimTable, lane: String, records: Int, skips: Boolea
   }
 
   private def lastOf(): Long = {
-    val pending = table.queue.pendingOf(lane)
+    val pending = table.queue.pendingOf(lane).map(_.withoutFiles).toVector
     val (_, states) = BranchStates.load(table.catalog, IngestRecord.MainBranch, table.files, table.queue.identity)
     LaneTail.of(states.watermark(lane), states.lane(lane).holes, pending).last
   }

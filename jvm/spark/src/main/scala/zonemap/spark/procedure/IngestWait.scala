@@ -1,7 +1,8 @@
 package zonemap.spark.procedure
 
 import zonemap.ingest.admin.IngestAdmin
-import zonemap.ingest.queue.{PollLimits, Receipt}
+import zonemap.ingest.queue.Receipt
+import zonemap.ingest.record.IngestRecord
 import zonemap.ingest.table.IngestTarget
 
 /** Waits until appends are visible in a table. */
@@ -16,9 +17,10 @@ private[procedure] final class IngestWait(target: IngestTarget, admin: IngestAdm
     }
   }
 
+  /** Named only: the records of a queue may be longer than memory. The lanes of all branches are looked up the same way. */
   private def pending: Seq[Receipt] =
-    target.queue.poll(PollLimits(Int.MaxValue, Long.MaxValue)).records.flatMap(_.content.toOption).map { record =>
-      Receipt(record.tableUuid, record.branch, record.lane, record.seq, record.nonce, "")
+    target.queue.names().sortBy(name => (name.appendedAtMillis, name.lane, name.seq)).map { name =>
+      Receipt("", IngestRecord.MainBranch, name.lane, name.seq, name.nonce, "")
     }
 }
 
