@@ -222,6 +222,10 @@ def test_12_uuid_order(spark) -> None:
     check(spark, table, f"x < '{other}'", [0, 1, 5], None, stock_agrees=False, reader_agrees=False)
     check(spark, table, f"x IN ('{high}', '{other}')", [2, 3, 4], None)
     check(spark, table, "x IS NULL", [], 0)
+    product.call(spark, "build", table, ", facts => 'values(x)'")
+    for where, rows in (("substring(x, 1, 1) = 'f'", 2), ("x LIKE '%-%0001'", 5), ("length(x) = 36", 6)):
+        assert len(assert_rows_equal_off_on(spark, f"SELECT rid FROM {table} WHERE {where}")) == rows
+    assert len(assert_rows_equal_off_on(spark, f"SELECT rid FROM {table} WHERE upper(x) = upper('{high}')")) == 2
     queries = ("rid, x FROM {t} ORDER BY x DESC, rid LIMIT 2", "max(x), min(x) FROM {t} WHERE rid >= 0")
     for query in queries:
         assert_rows_equal_off_on(spark, f"SELECT {query.format(t=table)}")
