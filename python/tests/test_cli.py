@@ -301,6 +301,8 @@ def test_a_dead_server_is_named_within_15_seconds(
         ["merge", "t"],
         ["gc", "t"],
         ["drop", "t"],
+        ["advise", "t"],
+        ["history", "t"],
         ["follow", "t"],
         ["doctor"],
         ["doctor", "--session"],

@@ -11,7 +11,7 @@ from zonemap import advice, diagnosis, extras, planned, reports
 from zonemap.commands import sessions
 from zonemap.errors import InvalidArgumentError
 from zonemap.output import output_of
-from zonemap.remote import REMOTE, address_of, server_of
+from zonemap.remote import server_of
 
 
 @click.command("why-not")
@@ -59,7 +59,7 @@ def advise(
 
     Without --query, for the scans that the server of --remote planned.
     """
-    if not queries and address_of({REMOTE: remote}) is None:
+    if not queries and server_of(sessions.confs(settings, remote)) is None:
         raise InvalidArgumentError(
             f"Cannot advise on '{table}' without queries: a new session has planned none. "
             "Give --query, or --remote of a server that runs queries."
