@@ -163,6 +163,17 @@ def test_doctor_fails_with_the_first_thing_that_is_missing(monkeypatch: pytest.M
     assert "Java 17" in java["advice"]
 
 
+def test_doctor_waits_for_java_for_some_time_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\nexec sleep 60\n", encoding="utf-8")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setattr(doctor, "JAVA_SECONDS", 0.05)
+    check = next(check for check in doctor.installation_checks() if check.name == "Java")
+    assert check.state == "failed" and "timed out" in check.found
+
+
 @pytest.mark.parametrize(
     ("version", "state"), [("4.1.3", "ok"), ("4.1.0", "ok"), ("4.0.1", "failed"), ("4.10.0", "failed"), ("x", "failed")]
 )

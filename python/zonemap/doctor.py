@@ -30,6 +30,9 @@ MINIMUM_JAVA = 17
 MINIMUM_PYTHON = (3, 11)
 ICEBERG_TESTED = ((1, 11), (1, 12))
 
+#: Longest time that Java may take to print its version.
+JAVA_SECONDS = 30.0
+
 
 @dataclass(frozen=True)
 class Check:
@@ -139,8 +142,10 @@ def _java() -> Check:
     if command is None:
         return Check("Java", "failed", "not found", advice)
     try:
-        answer = subprocess.run([command, "-version"], capture_output=True, text=True, timeout=30, check=False)
-    except OSError as error:
+        answer = subprocess.run(
+            [command, "-version"], capture_output=True, text=True, timeout=JAVA_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
         return Check("Java", "failed", str(error), advice)
     match = re.search(r'version "((?:1\.)?(\d+)[^"]*)"', answer.stderr)
     if match is None:

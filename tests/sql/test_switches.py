@@ -103,6 +103,10 @@ LOGGED = {
         "SELECT /*+ BROADCAST(d) */ f.* FROM {t} f JOIN (SELECT id, hash(id) h FROM {t} WHERE id % 70 = 3) d ON f.id = d.id",
         {"join_keys", "keys", "files_before", "files_after"},
     ),
+    "ranges of join keys": (
+        "SELECT f.* FROM {t} f JOIN VALUES (5L), (7L) AS v(k) ON f.id = v.k",
+        {"join_ranges", "files_before", "files_after"},
+    ),
 }
 
 

@@ -111,7 +111,7 @@ def report(
 ) -> Report:
     """Gathers a report of ``table``: layout, coverage and lag, what queries pruned, advice, and the index's cost.
 
-    It reads no data file, and changes neither the table nor its index.
+    It changes neither the table nor its index. The advice on facts may read 8 to 12 data files, as ``advise`` does.
 
     Args:
         spark: The session. Its driver has the history of queries.

@@ -22,7 +22,8 @@ private[spark] final class ExplainText(swap: SwapRule) {
   private def describe(scan: FoundScan): String = {
     val (head, lines) = scan match {
       case FoundScan.Stock(table, _, reason, notes, _) =>
-        (Some(s"table $table mode STOCK\n  reason: ${reason.code} (${reason.message})"), notes.map(_.line))
+        val head = headed(s"table $table mode STOCK", Seq(s"reason: ${reason.code} (${reason.message})"))
+        (Some(head), notes.map(_.line))
       case FoundScan.Indexed(_, _, report, notes, details, _) =>
         val counted = report.fold(Set.empty[String])(StageLines.subjects)
         (report.map(describe), notes.filterNot(n => counted(n.subject)).map(_.line) ++ details.toSeq.flatMap(linesOf))
@@ -33,12 +34,15 @@ private[spark] final class ExplainText(swap: SwapRule) {
   /** A line of its own, whatever the names of the columns hold. */
   private def indented(line: String): String = "  " + ValueText.printable(line)
 
+  private def headed(head: String, lines: Seq[String]): String =
+    (ValueText.printable(head) +: lines.map(indented)).mkString("\n")
+
   private def linesOf(details: FoundScan.ScanDetails): Seq[String] =
     try details.conditions.map(_.line) ++ details.operators.map(_.line)
     catch { case Survivable(e) => Seq(s"conditions: not listed, because of an error: $e") }
 
   private def describe(report: PlanReport): String =
-    (s"table ${report.table} snapshot ${report.snapshotId} mode ${report.mode.name} tier ${report.tier.fold("-")(_.name)}" +:
-      (StageLines.of(report) :+ s"planned in ${MillisText.of(report.millis)} ms").map(indented))
-      .mkString("\n")
+    headed(
+      s"table ${report.table} snapshot ${report.snapshotId} mode ${report.mode.name} tier ${report.tier.fold("-")(_.name)}",
+      StageLines.of(report) :+ s"planned in ${MillisText.of(report.millis)} ms")
 }

@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.slf4j.LoggerFactory
 
 import zonemap.core.predicate.InRanges
+import zonemap.iceberg.report.{LogFields, MillisText}
 import zonemap.spark.scan.{Guarded, ZoneMapRelation}
 
 /**
@@ -90,15 +91,22 @@ private[spark] object StaticJoinRule extends Rule[LogicalPlan] with PredicateHel
           relation <- ZoneMapRelation.unapply(leaf)
           if relation.conf.exists(_.staticJoins)
           ref <- relation.column(found)
+          started = System.nanoTime()
           values <- KeySource.valuesOf(source, sourceColumn)
           before <- relation.files(conditions)
           inKeys = InRanges(ref, values)
           after = before.keep(inKeys)
           if after.count < before.count
         } yield {
-          val note = s"join pruning on ${ref.name}: ${before.count} -> ${after.count} files"
-          slf4j.info(s"Zonemap: table=${relation.table.baseName} $note")
-          relation.withJoinKeys(inKeys, note)
+          val fields = Seq[(String, Any)](
+            "table" -> relation.table.baseName,
+            "join_ranges" -> ref.name,
+            "files_before" -> before.count,
+            "files_after" -> after.count,
+            "ms" -> MillisText.of((System.nanoTime() - started) / 1e6)
+          )
+          slf4j.info(s"Zonemap: ${LogFields.of(fields)}")
+          relation.withJoinKeys(inKeys, s"join pruning on ${ref.name}: ${before.count} -> ${after.count} files")
         }
       }
       .getOrElse(target)

@@ -133,6 +133,23 @@ class ExplainTextTest extends SharedSession {
     assert(text.linesIterator.drop(1).forall(_.startsWith("  ")), text)
   }
 
+  test("a line feed in the name of a table, or in a reason, does not break a line") {
+    val name = "lake.db.`explained\nname`"
+    sql(s"CREATE OR REPLACE TABLE $name (id BIGINT) USING iceberg")
+    val empty = explained(s"SELECT * FROM $name")
+    sql(s"INSERT INTO $name VALUES (3)")
+    build(name)
+    val indexed = explained(s"SELECT * FROM $name WHERE id = 3")
+    withConf("spark.sql.zonemap.hot.max-bytes" -> "a\nb") {
+      val malformed = explained(s"SELECT * FROM $name")
+      for (text <- Seq(empty, indexed, malformed)) {
+        assert(text.startsWith("table lake.db.explained\\u000aname "), text)
+        assert(text.linesIterator.drop(1).forall(_.startsWith("  ")), text)
+      }
+      assert(malformed.contains("reason: MALFORMED_CONF (") && malformed.contains("a\\u000ab"), malformed)
+    }
+  }
+
   test("Spark shows scans by the name of the table; scans of other conditions stay other scans") {
     val query = s"SELECT * FROM $table WHERE id + 1 = 13 UNION ALL SELECT * FROM $table WHERE id + 1 = 34"
     val frame = sql(query)
