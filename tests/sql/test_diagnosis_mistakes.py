@@ -36,6 +36,8 @@ TABLES = {
     "sea.mistakes.nowhere": r"no catalog has the name 'sea'\. Name an existing Iceberg table as catalog",
     "looked_at": r"it is a view\. Name the Iceberg table that it reads as catalog\.namespace\.table\.$",
     "spark_catalog.default.viewed": r"it is a view\. Name the Iceberg table that it reads as catalog",
+    "memory.mistakes.viewed": r"it is a view\. Name the Iceberg table that it reads as catalog",
+    "lake.mistakes.indexed.branch_main": r"it names a branch, a tag or a snapshot of a table\. Name the table itself\.$",
     "spark_catalog.default.plain": r"it is not an Iceberg table\. Name an Iceberg table as catalog",
 }
 #: call -> the table, and the reason and next step of a table without a snapshot or without an index
@@ -84,6 +86,10 @@ def made(lake):
     spark.sql("CREATE TABLE IF NOT EXISTS spark_catalog.default.plain (id INT) USING parquet")
     spark.sql("CREATE OR REPLACE TEMPORARY VIEW looked_at AS SELECT 1 AS id")
     spark.sql("CREATE OR REPLACE VIEW spark_catalog.default.viewed AS SELECT id FROM lake.mistakes.indexed")
+    spark.conf.set("spark.sql.catalog.memory", "org.apache.iceberg.spark.SparkCatalog")
+    spark.conf.set("spark.sql.catalog.memory.catalog-impl", "org.apache.iceberg.inmemory.InMemoryCatalog")
+    spark.sql("CREATE NAMESPACE IF NOT EXISTS memory.mistakes")
+    spark.sql("CREATE OR REPLACE VIEW memory.mistakes.viewed AS SELECT id FROM lake.mistakes.indexed")
     yield spark
     spark.conf.unset("spark.sql.zonemap.upkeep")
 

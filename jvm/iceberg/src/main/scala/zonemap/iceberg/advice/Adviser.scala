@@ -47,7 +47,7 @@ private[zonemap] final class Adviser(settings: PlannerSettings, process: UpkeepP
       usage <- usages
       hindrance <- usage.scan.conditions.filterNot(isEvaluatedBy(facts)).flatMap(_.hindrance) ++ usage.scan.hindrances
       // ColumnAdvice has the statement
-      if hindrance.code != ConditionReason.NotIndexed("", "").code
+      if hindrance.code != ConditionReason.NotIndexed("", "").code && !isAdvised(facts, hindrance)
     } yield hindrance -> usage
     hindrances
       .groupBy { case (hindrance, _) => (hindrance.subject, hindrance.code) }
@@ -64,6 +64,10 @@ private[zonemap] final class Adviser(settings: PlannerSettings, process: UpkeepP
       }
       .sortBy(row => (-row.scans, row.subject))
   }
+
+  /** Whether the remedy is the statement of an advised fact, as for IS NOT NULL of a column without bounds. */
+  private def isAdvised(facts: Seq[Advice], hindrance: Hindrance): Boolean =
+    facts.exists(fact => fact.kind == Advice.Fact && hindrance.remedy.startsWith(fact.statement))
 
   private def isEvaluatedBy(facts: Seq[Advice])(condition: ObservedCondition): Boolean = {
     val columns = Predicate.columns(condition.condition.predicate)

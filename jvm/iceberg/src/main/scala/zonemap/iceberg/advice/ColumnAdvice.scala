@@ -64,7 +64,7 @@ private[advice] final class ColumnAdvice(
           Advice.Columns,
           used,
           build(ColumnChoice.All, used),
-          s"the index holds the bounds of ${bounded.size} columns, and the observed scans use ${used.size} of them; an " +
+          s"the index is of all ${bounded.size} columns that can have bounds, and the observed scans use ${used.size} of them; an " +
             "index of these is smaller, but scans by other columns are then pruned by partitions and facts alone"
         ))
     else None

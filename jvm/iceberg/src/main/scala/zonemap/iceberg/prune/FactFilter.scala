@@ -60,18 +60,16 @@ private[prune] final class FactFilter private (evaluator: FactEvaluator, trust: 
       else columns.getOrElseUpdate(column, new ExactColumn(segment, column, trust)).held(row)
   }
 
-  /** The effect of the facts on the plan; None if no kind of fact can evaluate a part of the predicate. */
-  def report(nameOf: ColumnId => String): Option[FactReport] =
-    Option.when(evaluator.wanted.nonEmpty) {
-      FactReport(
-        evaluated,
-        kept,
-        answered.toSeq
-          .map { case (column, kind) => (kind, nameOf(column)) }
-          .sortBy { case (kind, name) => (kind.code, name) }
-          .map { case (kind, name) => s"${kind.name}($name)" }
-      )
-    }
+  /** The effect of facts and single values on the plan. */
+  def report(nameOf: ColumnId => String): FactReport =
+    FactReport(
+      evaluated,
+      kept,
+      answered.toSeq
+        .map { case (column, kind) => (kind, nameOf(column)) }
+        .sortBy { case (kind, name) => (kind.code, name) }
+        .map { case (kind, name) => s"${kind.name}($name)" }
+    )
 }
 
 private[prune] object FactFilter {

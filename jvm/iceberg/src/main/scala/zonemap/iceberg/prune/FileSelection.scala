@@ -35,9 +35,9 @@ private[iceberg] final class FileSelection(
    */
   def limitedTo: Option[Long] = limited
 
-  /** The effect of facts; `None` if no fact can evaluate a part of the filter. */
+  /** The effect of facts and single values; `None` if neither can evaluate a part of the filter. */
   def factReport: Option[FactReport] =
-    factFilter.flatMap(_.report(ColumnNames.of(bound.schema, _)))
+    factFilter.map(_.report(ColumnNames.of(bound.schema, _)))
 
   /** The segments that have selected files, each with these files. */
   def selected(): IndexedSeq[(Segment, Bitmap)] = {

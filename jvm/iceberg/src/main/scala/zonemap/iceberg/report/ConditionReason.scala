@@ -31,7 +31,8 @@ object ConditionReason {
   final case class ColumnType(name: String, columnType: String)
       extends ConditionReason(
         "CONDITION_COLUMN_TYPE",
-        s"$name has the type $columnType, of which the index has no bounds")
+        if (columnType == "binary") s"$name has the type binary, of which the index evaluates no functions"
+        else s"$name has the type $columnType, of which the index has no bounds")
 
   /** @param facts the facts to build, as an argument of `build` */
   final case class NoBounds(name: String, facts: String)
@@ -85,7 +86,7 @@ object ConditionReason {
       "").code -> "The condition casts a column in a way that does not keep the order, such as a text to a number.",
     MetadataColumn("").code -> "The condition is on a metadata column, such as `_file` or `_pos`.",
     ColumnType("", "").code ->
-      "The column has a type without bounds in the index: an array, a map, a struct, a variant or binary.",
+      "The column has a type without bounds in the index: an array, a map, a struct or a variant; or a function of binary.",
     NoBounds("", "").code ->
       "The manifests have no bounds of the column, and neither a partition nor a fact of it can evaluate the condition.",
     ComparedWithoutBounds("").code ->

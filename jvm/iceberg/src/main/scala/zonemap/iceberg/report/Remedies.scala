@@ -43,7 +43,7 @@ object Remedies {
       "CALL zonemap.system.build(table => '{table}', facts => 'ngrams({column})') if n-grams can evaluate the condition; a prefix such as LIKE 'abc%' uses bounds.",
     "CONDITION_CAST" -> "Compare the column with a literal of its own type, or store the column in the other type.",
     "CONDITION_METADATA_COLUMN" -> Nothing,
-    "CONDITION_COLUMN_TYPE" -> "Compare a field of the struct, or build facts of a key of the map.",
+    "CONDITION_COLUMN_TYPE" -> "Compare the bare column or a field of the struct, or build facts of a key of the map.",
     "CONDITION_NO_BOUNDS" ->
       "CALL zonemap.system.build(table => '{table}', facts => {facts}), or set write.metadata.metrics.column.* of {name} and rewrite the files.",
     "CONDITION_COMPARED_WITHOUT_BOUNDS" -> "Set write.metadata.metrics.column.* of {name}, and rewrite the files.",

@@ -52,7 +52,8 @@ private[spark] object ConditionReasons {
     column match {
       case MetadataAttribute(attribute)             => Some(ConditionReason.MetadataColumn(attribute.name))
       case known if columns.column(known).isDefined => None
-      case MapEntry(_, _)                           => Some(ConditionReason.NoBounds.of(Seq(ExpressionSql.of(column))))
+      case MapEntry(map, key) =>
+        Some(ConditionReason.NoBounds.of(Seq(columns.keyName(map, key).getOrElse(ExpressionSql.of(column)))))
       case other => Some(ConditionReason.ColumnType(ExpressionSql.of(other), other.dataType.typeName))
     }
 

@@ -8,7 +8,7 @@ import org.apache.spark.sql.types.{BooleanType, DataType, DoubleType, FloatType,
 import org.apache.spark.unsafe.types.UTF8String
 
 import zonemap.core.predicate.{ColumnRef, CompareColumns, CompareOp, Contains, False, Predicate, True, ValueRanges}
-import zonemap.core.value.{BytesValue, ColumnType, UuidType}
+import zonemap.core.value.{BytesValue, ColumnType, UuidType, ZoneValue}
 
 /** The columns of a relation with bounds or facts in the index. */
 private[spark] trait ColumnResolver {
@@ -18,6 +18,9 @@ private[spark] trait ColumnResolver {
    * None for other expressions, and for columns without bounds or facts in Spark's order.
    */
   def column(expression: Expression): Option[ColumnRef]
+
+  /** Returns the value of a map's key as facts name it, whether or not the index has facts of it. */
+  def keyName(map: Expression, key: ZoneValue): Option[String] = None
 
   /** True if the index has facts about parts of the texts of a column. */
   def knowsTexts(column: ColumnRef): Boolean = false

@@ -32,12 +32,14 @@ private[procedure] object IcebergTables {
       catch {
         case e: IllegalArgumentException if !isView(spark, name) => throw notIceberg(name, verb, e)
         case e: ClassCastException                               => throw notIceberg(name, verb, e)
-        case NonFatal(e) if isView(spark, name)                  => throw view(name, verb, e)
+        case NonFatal(e) if isView(spark, name) || isOfViewCatalog(spark, name, e) => throw view(name, verb, e)
         case NonFatal(e) =>
           val why = ErrorText.firstLine(e) + absentCatalog(spark, name)
           throw refused(s"Cannot $verb '$name': $why. Name an existing Iceberg table as catalog.namespace.table.", e)
       }
     if (table.isInstanceOf[BaseMetadataTable]) refuse(name, verb, "it is a metadata table", "Name the table itself")
+    if (isOfOneSnapshot(table, name))
+      refuse(name, verb, "it names a branch, a tag or a snapshot of a table", "Name the table itself")
     table.refresh()
     table
   }
@@ -45,6 +47,18 @@ private[procedure] object IcebergTables {
   /** Whether a name that is no Iceberg table is that of a view of this session or of Spark's catalog. */
   private def isView(spark: SparkSession, name: String): Boolean =
     Try(spark.table(name).queryExecution.analyzed).toOption.exists(_.exists(_.isInstanceOf[View]))
+
+  /** Whether a name that its catalog has no table of is that of a view in the catalog, which Spark resolves. */
+  private def isOfViewCatalog(spark: SparkSession, name: String, error: Throwable): Boolean =
+    isMissing(error) && Try(spark.table(name).queryExecution.analyzed).isSuccess
+
+  /** Whether the last part of a name selects a snapshot, which Iceberg's catalogs take for a part of the table's name. */
+  private def isOfOneSnapshot(table: Table, name: String): Boolean = {
+    val last = CatalystSqlParser.parseMultipartIdentifier(name).last
+    Selector.matches(last) && table.name() != last && !table.name().endsWith(s".$last")
+  }
+
+  private val Selector = "(?i)(?:branch_.*|tag_.*|snapshot_id_\\d+|at_timestamp_\\d+)".r
 
   /** The name with its catalog: for a first part that is no catalog, Iceberg logs a warning with a Java trace. */
   private def qualified(spark: SparkSession, name: String): String = {

@@ -43,6 +43,12 @@ private[spark] final class SchemaColumns(
         } yield ColumnRef(field.fieldId, columnType, name)
     }
 
+  override def keyName(map: Expression, key: ZoneValue): Option[String] =
+    find(map).collect {
+      case (field, _) if field.`type`().isMapType =>
+        ColumnNames.of(schema, ColumnId(field.`type`().asMapType().valueId(), Some(key)))
+    }
+
   private def ofKey(map: Expression, key: ZoneValue, dataType: DataType): Option[ColumnRef] =
     for {
       (field, _) <- find(map)

@@ -84,6 +84,8 @@ class ConditionLinesTest extends SharedSession {
     val names = unused.collect { case (where, reason) if reason.code != "CONDITION_COLUMNS" => (where, reason.message) }
     for ((where, message) <- names if !message.contains("hash"))
       assert(conditions(where).exists(_.contains(message)), where)
+    assert(conditions("bytes = X'01'").exists(_.contains("used by bounds of bytes")))
+    assert(!conditions("length(bytes) = 3").exists(_.contains("has no bounds")))
   }
 
   test("texts with n-grams: bounds evaluate no part of a text, and n-grams need three bytes of it") {

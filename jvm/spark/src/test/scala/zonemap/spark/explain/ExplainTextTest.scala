@@ -133,6 +133,18 @@ class ExplainTextTest extends SharedSession {
     assert(text.linesIterator.drop(1).forall(_.startsWith("  ")), text)
   }
 
+  test("files that single values prune are in the steps, in the history and in the metric, without a fact") {
+    val query = s"SELECT * FROM $table WHERE p % 2 = 1"
+    val text = explained(query)
+    assert(text.contains("kept after zones: 5,") && text.contains("kept after facts: 2,"), text)
+    val history = sql(s"CALL zonemap.system.history(table => '$table', max_scans => 1)").collect().head
+    def count(name: String): Long = history.getAs[Long](name)
+    assert((count("files_after_bounds"), count("files_kept")) == ((5L, 2L)), history)
+    assert(history.getAs[Seq[org.apache.spark.sql.Row]]("stages").last.getAs[Long]("files_after") == 2L, history)
+    val whyNot = sql(s"CALL zonemap.system.why_not(query => '$query')").collect().head.getAs[String]("message")
+    assert(whyNot == "2 of 5 files kept: 5 after partitions, 5 after bounds, 2 after facts")
+  }
+
   test("a line feed in the name of a table, or in a reason, does not break a line") {
     val name = "lake.db.`explained\nname`"
     sql(s"CREATE OR REPLACE TABLE $name (id BIGINT) USING iceberg")

@@ -203,6 +203,9 @@ class AdviseTest extends AdviceCalls {
     val columns = only(rows, "columns")
     assert(text(columns, "statement").endsWith("columns => array('c1', 'c3', 'c108'))"), columns)
     assert(!advise(wide, s"SELECT c0 FROM $wide WHERE c108 = 120").exists(text(_, "advice") == "metrics"))
+    val measured = advise(wide, s"SELECT c0 FROM $wide WHERE c109 = 120")
+    val fact = text(only(measured, "fact"), "statement")
+    assert(!measured.exists(r => text(r, "advice") == "no help" && text(r, "message").contains(fact)), measured)
   }
 
   test("mistakes are one clear sentence with the next step") {

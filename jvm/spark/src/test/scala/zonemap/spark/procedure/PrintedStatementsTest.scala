@@ -91,6 +91,23 @@ class PrintedStatementsTest extends AdviceCalls {
     assert(missing.isEmpty, modes)
   }
 
+  test("the facts of a key of a map, in any notation of the key and within a struct") {
+    val maps = "lake.db.printed_maps"
+    sql(s"DROP TABLE IF EXISTS $maps")
+    sql(
+      s"CREATE TABLE $maps USING iceberg AS SELECT map('it\\'s', id, 'k', id) AS `od d`, named_struct('m', map('k', id)) AS n " +
+        "FROM RANGE(0, 40, 1, 4)")
+    build(maps)
+    for (condition <- Seq("`od d`['it\\'s'] = 5", "element_at(`od d`, 'k') = 6", "n.m['k'] = 7")) {
+      val query = SqlText.literal(s"SELECT * FROM $maps WHERE $condition")
+      val rows = call("why_not", s"query => $query")
+      val remedy = rows.map(text(_, "remedy")).find(_.contains("facts =>")).getOrElse(fail(rows.mkString("\n")))
+      run(remedy.substring(0, remedy.indexOf(", or set")))
+      val found = call("why_not", s"query => $query").map(text(_, "decided_by"))
+      assert(found.exists(_.contains("the fact bounds(")), s"$remedy\n$found")
+    }
+  }
+
   test("a choice of columns, and a Z-order of columns with quotes") {
     run(s"CALL zonemap.system.build($named, columns => array('UPPER'))")
     val query = conditions.map(c => s"$c = 20000").mkString(s"SELECT * FROM $table WHERE ", " AND ", "")
