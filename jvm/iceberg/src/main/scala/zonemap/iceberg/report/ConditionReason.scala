@@ -32,7 +32,8 @@ object ConditionReason {
       extends ConditionReason(
         "CONDITION_COLUMN_TYPE",
         if (columnType == "binary") s"$name has the type binary, of which the index evaluates no functions"
-        else s"$name has the type $columnType, of which the index has no bounds")
+        else s"$name has the type $columnType, of which the index has no bounds"
+      )
 
   /** @param facts the facts to build, as an argument of `build` */
   final case class NoBounds(name: String, facts: String)

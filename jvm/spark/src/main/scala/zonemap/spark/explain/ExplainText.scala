@@ -44,5 +44,6 @@ private[spark] final class ExplainText(swap: SwapRule) {
   private def describe(report: PlanReport): String =
     headed(
       s"table ${report.table} snapshot ${report.snapshotId} mode ${report.mode.name} tier ${report.tier.fold("-")(_.name)}",
-      StageLines.of(report) :+ s"planned in ${MillisText.of(report.millis)} ms")
+      StageLines.of(report) :+ s"planned in ${MillisText.of(report.millis)} ms"
+    )
 }

@@ -30,8 +30,8 @@ private[procedure] object IcebergTables {
     val table =
       try Spark3Util.loadIcebergTable(spark, qualified(spark, name))
       catch {
-        case e: IllegalArgumentException if !isView(spark, name) => throw notIceberg(name, verb, e)
-        case e: ClassCastException                               => throw notIceberg(name, verb, e)
+        case e: IllegalArgumentException if !isView(spark, name)                   => throw notIceberg(name, verb, e)
+        case e: ClassCastException                                                 => throw notIceberg(name, verb, e)
         case NonFatal(e) if isView(spark, name) || isOfViewCatalog(spark, name, e) => throw view(name, verb, e)
         case NonFatal(e) =>
           val why = ErrorText.firstLine(e) + absentCatalog(spark, name)
