@@ -10,6 +10,10 @@ import org.apache.spark.sql.connector.read.{LocalScan, Scan}
 import org.apache.spark.sql.types.{DataType, StringType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
+import zonemap.core.io.CorruptIndexException
+import zonemap.iceberg.report.SqlText
+import zonemap.spark.ErrorText
+
 /** A parameter of a procedure. `default` is SQL text; a parameter without a default is required. */
 private[spark] final case class Parameter(name: String, dataType: DataType, default: Option[String], doc: String) {
   def toSpark: ProcedureParameter = {
@@ -134,10 +138,21 @@ private[spark] final class ZoneMapProcedure(
   override def isDeterministic: Boolean = false
 
   override def call(input: InternalRow): JIterator[Scan] = {
-    val result = body(SparkSession.active, new Arguments(inputs, input)).map { values =>
-      InternalRow.fromSeq(values.map(ZoneMapProcedure.internal))
-    }
+    val arguments = new Arguments(inputs, input)
+    val found =
+      try body(SparkSession.active, arguments)
+      catch { case e: CorruptIndexException => throw damaged(arguments, e) }
+    val result = found.map(values => InternalRow.fromSeq(values.map(ZoneMapProcedure.internal)))
     Collections.singleton[Scan](new Rows(result.toArray)).iterator()
+  }
+
+  /** The error of a call that reads a damaged part of an index. */
+  private def damaged(arguments: Arguments, error: CorruptIndexException): IllegalArgumentException = {
+    val table = if (inputs.exists(_.name == "table")) arguments.optionalText("table") else None
+    val (of, build) = table.fold(("", "CALL zonemap.system.build of the table"))(t => (s" for '$t'", SqlText.build(t)))
+    new IllegalArgumentException(
+      s"Cannot call $procedureName$of: the stored index cannot be used: ${ErrorText.firstLine(error)}. $build builds it anew.",
+      error)
   }
 
   private final class Rows(result: Array[InternalRow]) extends LocalScan {

@@ -1,7 +1,11 @@
 package zonemap.spark.procedure
 
 import org.apache.spark.sql.Row
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.types.UTF8String
 
+import zonemap.core.io.CorruptIndexException
 import zonemap.spark.SharedSession
 
 /** `clustering_information`: its numbers equal those of a comparison of each pair of files, and its mistakes. */
@@ -118,5 +122,15 @@ class ClusteringInformationTest extends SharedSession {
       s"table => '$table.files', columns => array('id')" -> "it is a metadata table. Name the table itself."
     )
     for ((arguments, message) <- cases) assert(errorOf(arguments).contains(message), errorOf(arguments))
+  }
+
+  test("a part of the index that a procedure finds damaged is a sentence with the table and the next step") {
+    val reading = ZoneMapProcedure("reading", "", Seq(Parameter.Table), new StructType) { (_, _) =>
+      throw new CorruptIndexException("column 1: its checksum does not match")
+    }
+    val error = intercept[IllegalArgumentException](reading.call(InternalRow(UTF8String.fromString("lake.db.t"))))
+    assert(
+      error.getMessage == "Cannot call reading for 'lake.db.t': the stored index cannot be used: column 1: its " +
+        "checksum does not match. CALL zonemap.system.build(table => 'lake.db.t') builds it anew.")
   }
 }
