@@ -91,8 +91,11 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String, val access
     try readAll(relativePath)(upTo(bytes.length)).exists(java.util.Arrays.equals(_, bytes))
     catch { case _: CorruptIndexException => false }
 
-  /** Writes a version, and then the hint that names it. */
-  def writeVersion(version: VersionFile): Unit = {
+  /**
+   * Writes a version, and then the hint that names it. Two versions of one snapshot have one name, and a local file system
+   * mixes the bytes of two writers: within a process they write one after the other.
+   */
+  def writeVersion(version: VersionFile): Unit = access.alone(root) {
     write(s"$root/${versionName(version.snapshotId)}", VersionFile.encode(version))
     write(s"$root/${StoreNames.Latest}", s"${version.snapshotId}\n".getBytes("UTF-8"))
   }

@@ -1,6 +1,7 @@
 package zonemap.iceberg.store
 
 import java.nio.file.{Files, Path}
+import java.util.concurrent.{Callable, Executors}
 
 import scala.jdk.CollectionConverters._
 
@@ -284,5 +285,19 @@ class ForgedStoreTest extends AnyFunSuite with BeforeAndAfterEach with OwnProces
     assert(index.openSegment(SegmentRef(own, "h", 1, Nil)).sizeBytes == 1)
     index.delete(Seq(s"${index.root}/$own"))
     assert(index.list().isEmpty)
+  }
+
+  test("two threads that write a version of one snapshot: one of the two versions is stored") {
+    val (_, _, index) = localStore()
+    def version(list: String, dataFiles: Long) = VersionFile("t", 7, list, 1, Nil, Nil, dataFiles, 0)
+    val threads = Executors.newFixedThreadPool(2)
+    try
+      (1 to 200).foreach { round =>
+        val written = Seq(version("mem://list", round.toLong), version("mem://another-list", -round.toLong))
+        threads.invokeAll(written.map(v => (() => index.writeVersion(v)): Callable[Unit]).asJava).forEach(_.get)
+        assert(index.readVersion(7).exists(written.contains), round)
+        assert(index.readLatest().contains(7L))
+      }
+    finally threads.shutdown()
   }
 }
