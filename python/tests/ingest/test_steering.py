@@ -257,6 +257,72 @@ def test_the_last_line_tells_what_was_committed_when_the_committer_stopped(
     assert [line.split()[1] for line in lines] == ["5", "40"]
 
 
+class _Driver:
+    """The committers of one driver. ``looks`` says what happens to one of them before each look at its status."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, stop: threading.Event, looks: list[str]) -> None:
+        self.loops: dict[str, str] = {}
+        self._looks, self._stop = iter(looks), stop
+        for name in ("start", "status", "stop"):
+            monkeypatch.setattr(loops.procedures, name, getattr(self, name + "_"))
+
+    def start_(self, _: Any, table: str) -> bool:
+        is_started = self.loops.get(table, "ended").startswith("ended")
+        if is_started:
+            self.loops[table] = "running"
+        return is_started
+
+    def status_(self, _: Any, table: str) -> ingest.IngestStatus:
+        happens = next(self._looks, "stop")
+        if happens == "stop":
+            self._stop.set()
+        elif happens == "stopped by another":
+            del self.loops[table]
+        elif happens:
+            self.loops[table] = happens
+        return ingest.IngestStatus(table=table, **(STATUS | {"loop": self.loops.get(table, "")}))
+
+    def stop_(self, _: Any, table: str) -> bool:
+        if table == "fails":
+            raise RuntimeError("no catalog")
+        return self.loops.pop(table, None) is not None
+
+    def commit(self, *tables: str) -> list[str]:
+        lines: list[str] = []
+        arguments = {"every_seconds": 0.001, "stop": self._stop, "report": lines.append}
+        ingest.commit_loop(None, tables, **arguments)  # type: ignore[arg-type]
+        return lines
+
+
+@pytest.mark.parametrize("end", ["ended: no memory", "stopped by another"])
+def test_loop_starts_a_committer_again_that_has_ended_or_was_stopped(monkeypatch: pytest.MonkeyPatch, end: str) -> None:
+    stop = threading.Event()
+    driver = _Driver(monkeypatch, stop, ["", end, "", "stop"])
+    alive: list[str] = []
+    monkeypatch.setattr(stop, "wait", lambda _: alive.append(driver.loops.get("t", "none")))
+    driver.commit("t")
+    assert alive == ["running", end.replace("stopped by another", "none"), "running", "running"]
+    assert driver.loops == {}
+
+
+def test_loop_leaves_a_committer_alone_that_another_has_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = _Driver(monkeypatch, threading.Event(), ["", "", "", "stop"])
+    driver.loops["theirs"] = "running"
+    driver.commit("theirs", "ours")
+    assert driver.loops == {"theirs": "running"}
+
+
+def test_loop_reports_why_a_committer_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = _Driver(monkeypatch, threading.Event(), ["failing: the catalog refuses", "stop"]).commit("t")
+    assert any("failing: the catalog refuses" in line for line in lines)
+
+
+def test_a_committer_that_cannot_be_stopped_does_not_keep_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = _Driver(monkeypatch, threading.Event(), ["", "", "stop"])
+    lines = driver.commit("fails", "t")
+    assert driver.loops == {"fails": "running"} and "fails: no catalog" in lines
+
+
 @pytest.mark.parametrize(("tables", "every"), [([], 1), (["t"], 0), ("t", 1)])
 def test_malformed_arguments_of_the_loop(tables: Any, every: float) -> None:
     with pytest.raises(InvalidArgumentError):

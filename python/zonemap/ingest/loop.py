@@ -32,7 +32,8 @@ def commit_loop(
 
     The last line of a table tells what its committer has committed when it has stopped.
 
-    A table whose committer cannot be started, because it does not exist yet, is tried again.
+    A table whose committer cannot be started, because it does not exist yet, is tried again. A committer that has
+    ended, or that someone else has stopped, is started again. A committer that ran before goes on when the loop stops.
 
     Args:
         spark: The session; the conf ``ingest.interval`` sets the time between two commits.
@@ -64,22 +65,33 @@ def commit_loop(
             stop.wait(every_seconds)
     finally:
         for name in started:
-            procedures.stop(spark, name)
+            _stop(spark, name, report)
     for name in names:
         if name in started:
             look(name)  # what was committed since the last look
 
 
 def _look(spark: SparkSession, name: str, started: set[str]) -> str:
+    """Returns the line of a table; starts a committer if none runs. ``started`` has the committers of this loop."""
     try:
-        if name not in started:
-            procedures.start(spark, name)
+        if name not in started and procedures.start(spark, name):
             started.add(name)
-        return f"{name}: {_text(procedures.status(spark, name))}"
+        found = procedures.status(spark, name)
+        if not found.loop or found.loop.startswith("ended"):
+            started.discard(name)
+        return f"{name}: {_text(found)}"
     except InvalidArgumentError:
         raise
     except Exception as error:
         return f"{name}: {failures.sentence(error)}"
+
+
+def _stop(spark: SparkSession, name: str, report: Callable[[str], None]) -> None:
+    """Stops a committer. A failure is reported, so that the committers of the other tables are stopped too."""
+    try:
+        procedures.stop(spark, name)
+    except Exception as error:
+        report(f"{name}: {failures.sentence(error)}")
 
 
 def _text(found: IngestStatus) -> str:
@@ -87,6 +99,7 @@ def _text(found: IngestStatus) -> str:
         f"{found.committed_records:,} records committed, {found.committed_rows:,} rows; "
         f"{found.pending_records:,} pending, {found.quarantined:,} quarantined"
     )
-    for problem in (found.problem, f"paused: {found.paused}" if found.paused else ""):
+    loop = "" if found.loop == "running" else found.loop
+    for problem in (loop, found.problem, f"paused: {found.paused}" if found.paused else ""):
         text += f"; {problem}" if problem else ""
     return text
