@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import logging
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from zonemap import failures
+from zonemap import ZonemapError, failures, follow, ingest
 
 SENTENCE = "Cannot build 'lake.db.t': it is encrypted. Query it without an index."
 FRAMES = "\tat zonemap.spark.X.call(X.scala:7)\n\tat java.base/java.lang.Thread.run(Thread.java:1)"
@@ -107,3 +108,34 @@ def test_pyspark_logs_no_error_of_this_thread(name: str) -> None:
     finally:
         logger.removeHandler(handler)
     assert logged == ["other", "later"]
+
+
+class _Driver:
+    """Stands in for a session of a driver in this process."""
+
+    def __init__(self, stopped: bool | Exception) -> None:
+        self._jvm = object()
+        self._stopped = stopped
+
+    @property
+    def sparkContext(self) -> Any:  # noqa: N802 - PySpark's name
+        if isinstance(self._stopped, Exception):
+            raise self._stopped
+        context = SimpleNamespace(isStopped=lambda: self._stopped)
+        return SimpleNamespace(_jsc=SimpleNamespace(sc=lambda: context))
+
+
+@pytest.mark.parametrize("loop", [follow.follow, ingest.commit_loop])
+@pytest.mark.parametrize("stopped", [True, ConnectionRefusedError("no JVM")])
+def test_a_loop_ends_with_an_error_when_its_driver_has_ended(loop: Any, stopped: bool | Exception) -> None:
+    stop = threading.Event()
+    alarm = threading.Timer(5, stop.set)
+    alarm.start()
+    with pytest.raises(ZonemapError, match="the Spark driver of this process has ended"):
+        loop(_Driver(stopped), ["t"], every_seconds=0.01, stop=stop, report=lambda line: None)
+    alarm.cancel()
+
+
+def test_a_driver_that_runs_and_a_server_are_no_obstacle() -> None:
+    failures.require_driver(_Driver(False))
+    failures.require_driver(object())

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from zonemap.errors import ZonemapError
 from zonemap.redaction import without_secrets
 
 #: The loggers of PySpark 4 that write an error with its Java trace to stderr when the error is made.
@@ -33,6 +34,23 @@ def condition(error: BaseException) -> str | None:
     read = getattr(error, "getCondition", None) or getattr(error, "getErrorClass", None)
     name = read() if read is not None else None
     return None if name is None else str(name)
+
+
+def require_driver(spark: Any) -> None:
+    """Raises a ZonemapError if the driver of this process has ended, after which no call can succeed.
+
+    A Spark Connect server is no part of this process, and may come back.
+    """
+    if getattr(spark, "_jvm", None) is None:
+        return
+    try:
+        has_ended = spark.sparkContext._jsc.sc().isStopped()
+    except Exception:
+        has_ended = True
+    if has_ended:
+        raise ZonemapError(
+            "Cannot go on: the Spark driver of this process has ended. Find the reason in its log, then start again."
+        )
 
 
 def sentence(error: BaseException) -> str:

@@ -54,6 +54,7 @@ def follow(
 
     Raises:
         InvalidArgumentError: ``tables`` is empty, or an argument has another type or is out of range.
+        ZonemapError: The driver of this process has ended.
     """
     names = arguments.texts("tables", tables, "table names")
     if not names:
@@ -61,6 +62,7 @@ def follow(
     every_seconds = arguments.positive("every_seconds", every_seconds, "seconds")
     followed = [_Followed(name) for name in dict.fromkeys(names)]
     while not stop.is_set():
+        failures.require_driver(spark)
         for table in followed:
             if stop.is_set() or table.due > time.monotonic():
                 continue

@@ -44,6 +44,7 @@ def commit_loop(
 
     Raises:
         InvalidArgumentError: ``tables`` is empty, or an argument has another type or is out of range.
+        ZonemapError: The driver of this process has ended.
     """
     names = list(dict.fromkeys(arguments.texts("tables", tables, "table names")))
     if not names:
@@ -60,6 +61,7 @@ def commit_loop(
 
     try:
         while not stop.is_set():
+            failures.require_driver(spark)
             for name in names:
                 look(name)
             stop.wait(every_seconds)
