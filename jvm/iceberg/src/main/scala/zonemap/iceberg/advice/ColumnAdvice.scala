@@ -64,8 +64,8 @@ private[advice] final class ColumnAdvice(
           Advice.Columns,
           used,
           build(ColumnChoice.All, used),
-          s"the index is of all ${bounded.size} columns that can have bounds, and the observed scans use ${used.size} of them; an " +
-            "index of these is smaller, but scans by other columns are then pruned by partitions and facts alone"
+          s"the index is of all ${bounded.size} columns that can have bounds, and the observed scans use ${used.size} of " +
+            "them; an index of these is smaller, but scans by other columns are then pruned by partitions and facts alone"
         ))
     else None
   }

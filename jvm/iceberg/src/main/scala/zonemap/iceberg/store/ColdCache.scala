@@ -69,8 +69,8 @@ private[zonemap] final class ColdCache(folders: PrivateFolders) {
   private[iceberg] def has(range: ColdRange): Boolean = inMemory(range).isDefined || disk.exists(_.has(range))
 
   /**
-   * Discards the cached ranges of one table, because one of them is damaged or because the files are deleted. A read that
-   * is under way does not cache its bytes either.
+   * Discards the cached ranges of one table, because one of them is damaged or because the files are deleted. A read
+   * that is under way does not cache its bytes either.
    */
   def forget(root: String): Unit = {
     forgets.incrementAndGet()

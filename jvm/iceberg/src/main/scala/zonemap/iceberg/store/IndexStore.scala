@@ -92,8 +92,8 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String, val access
     catch { case _: CorruptIndexException => false }
 
   /**
-   * Writes a version, and then the hint that names it. Two versions of one snapshot have one name, and a local file system
-   * mixes the bytes of two writers: within a process they write one after the other.
+   * Writes a version, and then the hint that names it. Two versions of one snapshot have one name, and a local file
+   * system mixes the bytes of two writers: within a process they write one after the other.
    */
   def writeVersion(version: VersionFile): Unit = access.alone(root) {
     write(s"$root/${versionName(version.snapshotId)}", VersionFile.encode(version))

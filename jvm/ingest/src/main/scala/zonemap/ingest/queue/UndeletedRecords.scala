@@ -6,8 +6,8 @@ import scala.collection.mutable
  * The settled records of one queue that the store did not delete, for as long as the queue is open. They are in the table
  * or in quarantine; forgetting them only means that a poll reads them again. Thread-safe.
  *
- * A record leaves this state when the table no longer proves that it is settled: its branch was rolled back, or a person
- * has reset the watermarks.
+ * A record leaves this state when the table no longer proves that it is settled: its branch was rolled back, or a
+ * person has reset the watermarks.
  */
 private[queue] final class UndeletedRecords {
   import UndeletedRecords._
@@ -34,8 +34,8 @@ private[queue] final class UndeletedRecords {
   }
 
   /**
-   * Forgets the records that are not listed any more or have not passed any more, and adds those that are listed although the
-   * store has confirmed their deletion: `s3.delete-enabled=false` does so.
+   * Forgets the records that are not listed any more or have not passed any more, and adds those that are listed
+   * although the store has confirmed their deletion: `s3.delete-enabled=false` does so.
    */
   def listed(names: Seq[RecordName], hasPassed: RecordName => Boolean): Unit = synchronized {
     if (records.nonEmpty || confirmed.nonEmpty) {
