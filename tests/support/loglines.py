@@ -13,9 +13,18 @@ def fields(line: str) -> dict[str, str]:
 
 def join_cuts(lines: Iterable[str], table: str | None = None, key: str | None = None) -> list[tuple[int, int]]:
     """Returns the files before and after each pruning by join keys, of all tables and keys unless one is named."""
-    found = [fields(line) for line in lines if " Zonemap: table=" in line and " join_keys=" in line]
+    return _cuts(lines, "join_keys", table, key)
+
+
+def join_range_cuts(lines: Iterable[str]) -> list[tuple[int, int]]:
+    """Returns the files before and after each pruning by the ranges of join keys, at plan time."""
+    return _cuts(lines, "join_ranges", None, None)
+
+
+def _cuts(lines: Iterable[str], by: str, table: str | None, key: str | None) -> list[tuple[int, int]]:
+    found = [fields(line) for line in lines if " Zonemap: table=" in line and f" {by}=" in line]
     return [
         (int(line["files_before"]), int(line["files_after"]))
         for line in found
-        if table in (None, line["table"]) and key in (None, line["join_keys"])
+        if table in (None, line["table"]) and key in (None, line[by])
     ]
