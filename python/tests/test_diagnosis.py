@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import re
+import traceback
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -9,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import zonemap
-from zonemap import InvalidArgumentError, ZonemapError, cli
+from zonemap import InvalidArgumentError, ProcedureError, ZonemapError, cli
 from zonemap.commands import sessions
 
 WHY = {
@@ -126,6 +128,52 @@ def test_a_frame_is_a_view_for_the_time_of_the_call(fails: bool) -> None:
         assert len(zonemap.why_not(frame).rows) == 1
     assert session.statements[0].startswith("CALL zonemap.system.why_not(query => 'SELECT * FROM zonemap_query_")
     assert session.views == []
+
+
+class _SparkError(Exception):
+    def getCondition(self) -> str:  # noqa: N802 - PySpark's name
+        return "TABLE_OR_VIEW_NOT_FOUND"
+
+
+class _UnknownFrame(_Frame):
+    """A DataFrame of Spark Connect of a table that does not exist: the server analyses it when it becomes a view."""
+
+    def createTempView(self, name: str) -> None:  # noqa: N802 - PySpark's name
+        raise _SparkError("[TABLE_OR_VIEW_NOT_FOUND] The table `t` cannot be found.\n\nJVM stacktrace:\n\tat x.Y.z")
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        zonemap.why_not,
+        zonemap.explain,
+        zonemap.verify_query,
+        lambda frame: zonemap.advise(frame.sparkSession, "lake.db.t", [frame]),
+    ],
+)
+def test_a_frame_that_a_server_cannot_analyse_is_one_sentence(ask: Callable[[Any], object]) -> None:
+    with pytest.raises(ProcedureError) as refused:
+        ask(_UnknownFrame(_Session(WHY)))
+    assert str(refused.value) == "[TABLE_OR_VIEW_NOT_FOUND] The table `t` cannot be found."
+    assert refused.value.condition == "TABLE_OR_VIEW_NOT_FOUND"
+    assert refused.value.java_trace == "at x.Y.z"
+    assert "at x.Y.z" not in "".join(traceback.format_exception(refused.value))
+
+
+class _ClosedSession(_Session):
+    """A session that the server has closed: it answers nothing any more."""
+
+    def sql(self, statement: str) -> _ClosedSession:
+        raise _SparkError("The session is closed.\n\nJVM stacktrace:\n\tat x.Y.z")
+
+    def dropTempView(self, name: str) -> None:  # noqa: N802 - PySpark's name
+        raise _SparkError("The session is closed.\n\nJVM stacktrace:\n\tat x.Y.z")
+
+
+def test_a_view_that_cannot_be_dropped_does_not_hide_the_error_of_the_query() -> None:
+    frame: Any = _Frame(_ClosedSession(WHY))
+    with pytest.raises(ProcedureError, match=r"^The session is closed\.$"):
+        zonemap.why_not(frame)
 
 
 def test_a_query_of_another_kind_and_rows_of_another_version_are_refused() -> None:

@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from zonemap import arguments as checked
-from zonemap import identifiers
+from zonemap import failures, identifiers
 from zonemap.errors import InvalidArgumentError
-from zonemap.procedures import call, collect, columns_argument
+from zonemap.procedures import call, collect, columns_argument, without_trace
 from zonemap.results import _OneRow, _read, _Rows
 
 if TYPE_CHECKING:
@@ -246,15 +246,40 @@ def _as_text(query: DataFrame | str, spark: SparkSession | None) -> Iterator[tup
         yield spark or _active(), query
     elif callable(getattr(query, "createTempView", None)):
         name = f"zonemap_query_{uuid.uuid4().hex}"
-        query.createTempView(name)
+        _make_view(query, name)
         try:
             yield query.sparkSession, f"SELECT * FROM {name}"
         finally:
-            query.sparkSession.catalog.dropTempView(name)
+            _drop_view(query.sparkSession, name)
     else:
         raise InvalidArgumentError(
             f"Cannot use query={checked.shown(query)}: it is neither a DataFrame nor text. Give one of them."
         )
+
+
+def _make_view(query: DataFrame, name: str) -> None:
+    """Makes a DataFrame a temporary view. Through Spark Connect, Spark analyses the DataFrame only here."""
+    try:
+        with failures.unlogged():
+            query.createTempView(name)
+    except Exception as error:
+        if not failures.is_of_spark(error):
+            raise
+        failed = without_trace(error)
+    else:
+        return
+    # Outside of the handler, so that Python prints no Java trace of the context.
+    raise failed
+
+
+def _drop_view(spark: SparkSession, name: str) -> None:
+    """Drops a temporary view. The error of a session that has ended would hide the error of the query."""
+    try:
+        with failures.unlogged():
+            spark.catalog.dropTempView(name)
+    except Exception as error:
+        if not failures.is_of_spark(error):
+            raise
 
 
 def _active() -> SparkSession:

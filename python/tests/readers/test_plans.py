@@ -9,6 +9,7 @@ import tracemalloc
 import uuid
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -469,6 +470,27 @@ def test_a_table_without_a_snapshot(make: Callable[..., Table]) -> None:
     table = make([], numbered(range(1)).schema)
     found = plan(table.scan())
     assert (found.tasks, found.fallback) == ([], Fallback.NO_SNAPSHOT)
+
+
+def test_a_snapshot_that_the_table_does_not_have(ranges: Table) -> None:
+    found = plan(ranges.scan(snapshot_id=7))
+    assert (found.tasks, found.fallback) == ([], Fallback.NO_SNAPSHOT)
+    assert found.reason == "NO_SNAPSHOT: the table has no snapshot (of id 7)"
+
+
+def test_the_location_of_an_index_is_a_text_or_a_path(make: Callable[..., Table], tmp_path: Path) -> None:
+    table = make([numbered(range(first, first + 10)) for first in (0, 10)])
+    beside = write_index(table).rename(tmp_path / str(table.metadata.table_uuid))
+    scan = table.scan(row_filter="id = 5")
+    locations: list[str | Path] = [beside.parent, str(beside.parent), f"file://{beside.parent}/"]
+    for location in locations:
+        found = plan(scan, location=location)
+        assert (found.reason, len(found.tasks)) == ("", 1)
+        assert len(plan_files(scan, location=location)) == 1
+    refused: list[Any] = ["", 7]
+    for wrong in refused:
+        with pytest.raises(InvalidArgumentError, match=f"Cannot use location={wrong!r}: give a path"):
+            plan(scan, location=wrong)
 
 
 def test_schema_evolution(make: Callable[..., Table]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from os import PathLike
 
 from pyiceberg.expressions.visitors import bind, rewrite_not
 from pyiceberg.table import DataScan, FileScanTask
@@ -10,6 +11,7 @@ from pyiceberg.table.delete_file_index import DeleteFileIndex
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot
 
+from zonemap import arguments
 from zonemap.errors import InvalidArgumentError
 from zonemap.pyiceberg.container import DATA, DELETES, Container
 from zonemap.pyiceberg.damage import DamagedError, UnsupportedFormatError
@@ -38,7 +40,7 @@ class _NoIndexError(Exception):
         self.fallback = fallback
 
 
-def plan(scan: DataScan, *, location: str | None = None) -> Plan:
+def plan(scan: DataScan, *, location: str | PathLike[str] | None = None) -> Plan:
     """Plans a scan from the index; PyIceberg plans it where the index cannot.
 
     Args:
@@ -47,13 +49,17 @@ def plan(scan: DataScan, *, location: str | None = None) -> Plan:
 
     Returns:
         The tasks, and the reason if PyIceberg planned them.
+
+    Raises:
+        InvalidArgumentError: ``scan`` is no scan of one snapshot, or ``location`` is no path.
     """
     if not isinstance(scan, DataScan):
         raise InvalidArgumentError(
             f"Cannot plan a {type(scan).__name__}: it is no scan of one snapshot. Pass the result of table.scan()."
         )
+    folder = None if location is None else arguments.path("location", location)
     try:
-        return _from_index(scan, location)
+        return _from_index(scan, folder)
     except _NoIndexError as error:
         fallback, detail = error.fallback, str(error)
     except UnsupportedFormatError as error:
@@ -74,7 +80,7 @@ def plan(scan: DataScan, *, location: str | None = None) -> Plan:
 _EXPECTED = {Fallback.NO_SNAPSHOT, Fallback.CATALOG_PLANS, Fallback.NO_VERSION}
 
 
-def plan_files(scan: DataScan, *, location: str | None = None) -> list[FileScanTask]:
+def plan_files(scan: DataScan, *, location: str | PathLike[str] | None = None) -> list[FileScanTask]:
     """Returns the tasks of a scan, planned from the index as `plan` does; the reason of a fallback is logged."""
     return plan(scan, location=location).tasks
 
@@ -83,7 +89,7 @@ def _from_index(scan: DataScan, location: str | None) -> Plan:
     metadata = scan.table_metadata
     snapshot = scan.snapshot()
     if snapshot is None:
-        raise _NoIndexError(Fallback.NO_SNAPSHOT)
+        raise _NoIndexError(Fallback.NO_SNAPSHOT, f"of id {scan.snapshot_id}" if scan.snapshot_id else "")
     if scan._should_use_server_side_planning():
         raise _NoIndexError(Fallback.CATALOG_PLANS)
     if metadata.format_version not in _FORMAT_VERSIONS:
