@@ -84,6 +84,24 @@ def test_nan_among_the_rows_of_a_plan(spark, doubles) -> None:
     assert STOCK or read == [1, 5]
 
 
+WIDENED = {"y": ("CAST(x AS DOUBLE)", "12.0D"), "l": ("CAST(n AS BIGINT)", "12L")}
+
+
+@pytest.mark.parametrize("key", WIDENED)
+def test_keys_of_a_column_that_a_subquery_has_cast(spark, key: str) -> None:
+    """Spark rejects a plan with keys of another type than the column that they prune by."""
+    table = tables.create(spark, "lake.joins.narrow", "x FLOAT, n INT")
+    rows = [[(float(i), i) for i in range(f * 10, f * 10 + 10)] for f in range(4)]
+    tables.append(spark, table, rows, "x FLOAT, n INT")
+    product.build(spark, table)
+    cast, value = WIDENED[key]
+    keys = tables.create(spark, "lake.joins.wide", "k DOUBLE" if key == "y" else "k BIGINT")
+    spark.sql(f"INSERT INTO {keys} VALUES ({value}), ({value} + 23)")
+    query = f"SELECT /*+ BROADCAST(w) */ n FROM (SELECT n, {cast} AS {key} FROM {table}) t JOIN {keys} w ON t.{key} = w.k"
+    with product.raw_conf(spark, {"spark.sql.zonemap.join.static": "false"}):
+        assert len(assert_rows_equal_off_on(spark, query)) == 2
+
+
 JOINED = "SELECT f.id, f.s FROM {s}.fact f JOIN {s}.one d ON f.id = d.k WHERE d.name IN ('n8', 'n160')"
 
 

@@ -126,9 +126,11 @@ private[spark] final class RuntimeJoinRule(swap: SwapRule)
       known: KnownScans,
       keysOf: KeysOf = keysOfBroadcast): LogicalPlan = {
 
+    // Spark rejects keys of another type than the column's, which has another type below a projection with a cast
     def filtered(scan: DataSourceV2ScanRelation, column: Attribute, of: BuildKey): Option[LogicalPlan] =
       for {
         found <- known.of(scan)
+        if column.dataType == of.key.dataType
         ref <- found.column(column)
         hits <- hitsIfWorthwhile(found.files, ref, build)
         wrapped <- wrap(scan, found, column.name, ref, Some(hits))
