@@ -1,7 +1,6 @@
 package zonemap.ingest.commit
 
-import scala.util.control.NonFatal
-
+import zonemap.iceberg.report.Survivable
 import zonemap.ingest.queue.{CommitQueue, PollLimits}
 
 /**
@@ -30,10 +29,10 @@ private[commit] final class CommitRest(settings: IngestSettings, pace: CommitPac
     waitFor(left(arrived))
   }
 
-  /** The pending records. A queue that cannot be read fails the next pass, which reports it. */
+  /** The pending records. A queue that cannot be read fails the next pass, which reports it, as does short memory. */
   private def readAhead(queue: CommitQueue): Option[Int] =
     try queue.readAhead(PollLimits(settings.maxRecordsPerCommit, settings.maxBytesPerCommit))
-    catch { case NonFatal(_) => None }
+    catch { case Survivable(_) => None }
 
   private def waitFor(millis: Long): Unit = {
     val end = System.nanoTime() + millis * 1000000

@@ -17,13 +17,19 @@ private[zonemap] final case class Pause(reason: String, sinceMillis: Long)
 private[zonemap] object PauseFile {
   private val MaxBytes = 1 << 16
 
-  def read(files: IngestFiles): Option[Pause] = files.read(SpoolNames.Paused, MaxBytes).map { bytes =>
+  def read(files: IngestFiles): Option[Pause] =
+    try files.read(SpoolNames.Paused, MaxBytes).map(parse(files, _))
+    catch {
+      case NonFatal(e) if files.length(SpoolNames.Paused).isDefined =>
+        Some(Pause(s"'${files.root}/${SpoolNames.Paused}' cannot be read: $e", 0L))
+    }
+
+  private def parse(files: IngestFiles, bytes: Array[Byte]): Pause =
     try
       JsonUtil.parse(
         new String(bytes, UTF_8),
         (node: JsonNode) => Pause(JsonUtil.getString("reason", node), JsonUtil.getLong("since-ms", node)))
     catch { case NonFatal(_) => Pause(s"the content of '${files.root}/${SpoolNames.Paused}' cannot be read", 0L) }
-  }
 
   def write(files: IngestFiles, pause: Pause): Unit = files.replace(
     SpoolNames.Paused,

@@ -40,10 +40,12 @@ private[zonemap] object StatusFile {
     catch { case NonFatal(e) => log.warn(s"Cannot write '${files.root}/${SpoolNames.Status}': $e") }
 
   /** The last pass; `None` if no committer wrote one that can be read. */
-  def read(files: IngestFiles): Option[LastPass] = files.read(SpoolNames.Status, MaxBytes).flatMap { bytes =>
-    try Some(JsonUtil.parse(new String(bytes, UTF_8), (node: JsonNode) => parse(node)))
+  def read(files: IngestFiles): Option[LastPass] =
+    try
+      files
+        .read(SpoolNames.Status, MaxBytes)
+        .map(bytes => JsonUtil.parse(new String(bytes, UTF_8), (node: JsonNode) => parse(node)))
     catch { case NonFatal(_) => None }
-  }
 
   /** The outcome of a pass as one word and, if a person needs it, its reason. */
   def text(outcome: PassOutcome): String = outcome match {

@@ -20,8 +20,6 @@ private[kafka] final case class OffsetRanges(ranges: Vector[(Long, Long)]) {
 
   def first: Option[Long] = ranges.headOption.map(_._1)
 
-  def offsets: Iterator[Long] = ranges.iterator.flatMap { case (from, until) => from until until }
-
   /** The offsets from `from` on and before `until`. */
   def within(from: Long, until: Long): OffsetRanges = OffsetRanges(
     ranges.map { case (a, b) => (math.max(a, from), math.min(b, until)) }.filter { case (a, b) => a < b })

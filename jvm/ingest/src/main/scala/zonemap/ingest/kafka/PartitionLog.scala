@@ -60,23 +60,30 @@ private[kafka] final class PartitionLog(topic: String, id: String, partition: In
     entries.filterInPlace((offset, _) => !settled(offset))
     begin = existing
     val known = entries.valuesIterator.takeWhile(_.offset < begin).toSeq
-    val gone = known.filter(_.problem.isEmpty).filter(_.value.isEmpty).map(_.offset) ++ unread(settled)
-    gone.foreach(entries.remove)
-    if (gone.nonEmpty) entries.put(gone.max, lost(gone, lostMillis)): Unit
+    val read = known.filter(_.problem.isEmpty).filter(_.value.isEmpty).map(_.offset)
+    read.foreach(entries.remove)
+    val gone = OffsetRanges.of(read.iterator).ranges ++ unread(settled)
+    if (gone.nonEmpty) {
+      val entry = lost(gone, lostMillis)
+      entries.put(entry.offset, entry): Unit
+    }
     next = math.max(next, begin)
     foreign.retain(entries.contains)
     isOpen = true
   }
 
   /** The pending offsets from the position to `begin`. */
-  private def unread(settled: SettledOffsets): Seq[Long] =
-    settled.pending.within(next, begin).offsets.toSeq ++ (math.max(next, settled.upTo) until begin)
+  private def unread(settled: SettledOffsets): Seq[(Long, Long)] =
+    settled.pending.within(next, begin).ranges ++
+      Seq(math.max(next, settled.upTo) -> begin).filter { case (from, until) => from < until }
 
-  private def lost(offsets: Seq[Long], lostMillis: Long): LogEntry = {
-    val (first, last) = (offsets.min, offsets.max)
+  /** @param ranges the first offset of each range, and the one behind its last; a partition may lose billions of them */
+  private def lost(ranges: Seq[(Long, Long)], lostMillis: Long): LogEntry = {
+    val (first, last) = (ranges.map(_._1).min, ranges.map(_._2).max - 1)
+    val count = ranges.map { case (from, until) => until - from }.sum
     val problem = RecordProblem(
       RecordProblem.Lost,
-      s"${offsets.size} messages of the Kafka topic '$topic', partition $partition, offsets $first to $last, were " +
+      s"$count messages of the Kafka topic '$topic', partition $partition, offsets $first to $last, were " +
         "deleted before they were committed. Their data files remain until ingest_gc runs, which waits until this " +
         "record is discarded: add the files to the table first",
       isReport = true

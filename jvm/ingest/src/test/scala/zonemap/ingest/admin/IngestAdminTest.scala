@@ -60,6 +60,20 @@ class IngestAdminTest extends AnyFunSuite {
     assert(admin(t).status().problem.contains("state file"))
   }
 
+  test("files of the status and of a pause that cannot be read stop no procedure") {
+    val t = withQuarantine()
+    Seq("status.json", "paused.json").foreach { name =>
+      Files.deleteIfExists(t.root.resolve(name))
+      Files.createDirectory(t.root.resolve(name))
+    }
+    val status = admin(t).status()
+    assert(status.lastPass.isEmpty && status.problem.contains("paused.json' cannot be read"))
+    t.append("b", t.dataFile("b0"))
+    assert(t.pass().outcome.isInstanceOf[PassOutcome.Paused] && t.live().isEmpty)
+    assert(admin(t).resume() && !admin(t).resume())
+    assert(t.pass().isCommit && t.live() == Seq("b0"))
+  }
+
   test("a receipt is pending, then visible; an unknown one is unknown") {
     val t = IngestTables.hadoop()
     val receipt = t.append("a", t.dataFile("a0"))

@@ -274,6 +274,39 @@ class FaultyStoreTest extends AnyFunSuite {
     waitFor(opened.get() == closed.get())
   }
 
+  test("memory that is short while the queue is read ahead does not end a loop") {
+    val t = IngestTables.hadoop()
+    val original = t.target
+    val readAhead = new AtomicInteger
+    val failing: InvocationHandler = (_, method, arguments) =>
+      if (method.getName == "readAhead") {
+        readAhead.incrementAndGet()
+        throw new OutOfMemoryError("Java heap space")
+      } else method.invoke(original.queue, Option(arguments).getOrElse(Array.empty[AnyRef]): _*)
+    val queue = Proxy
+      .newProxyInstance(getClass.getClassLoader, Array[Class[_]](classOf[CommitQueue]), failing)
+      .asInstanceOf[CommitQueue]
+    val target = new IngestTarget("short", original.table, queue, original.files)
+    val settings = IngestSettings(intervalMillis = 1000, pollMillis = 10)
+    val loop = new CommitLoop(Seq("short" -> (() => target)), settings, t.clock)
+    var appended = 0
+    def append(): Unit = {
+      t.append("a", t.dataFile(s"a$appended"))
+      appended += 1
+    }
+    loop.start()
+    try {
+      // After a commit that takes as long as the interval, the loop does not read ahead.
+      waitFor {
+        append()
+        readAhead.get() > 0
+      }
+      append()
+      waitFor(t.live().size == appended)
+      assert(!loop.status.head.isEnded)
+    } finally assert(loop.stop(5000))
+  }
+
   test("a loop that ends by a fatal error shows it") {
     val loop =
       new CommitLoop(

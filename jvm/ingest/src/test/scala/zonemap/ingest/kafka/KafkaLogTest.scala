@@ -81,6 +81,14 @@ class KafkaLogTest extends AnyFunSuite {
     assert(log(consumer(6, 6)).value(entry).isEmpty)
   }
 
+  test("billions of offsets that were deleted before they were committed are one report") {
+    val end = 5000000000L
+    val lost = log(consumer(end, end)).refresh()
+    assert(lost.map(_.offset) == Seq(end - 1) && lost.head.problem.exists(_.code == RecordProblem.Lost))
+    assert(lost.head.problem.exists(_.message.startsWith(s"$end messages of the Kafka topic '$Name', partition 0, ")))
+    assert(lost.head.problem.exists(_.message.contains(s"offsets 0 to ${end - 1}, were deleted")))
+  }
+
   test("a message without a value is a damaged record") {
     val value = log(consumer(0, 6, 5L -> null)).value(entry)
     assert(value.exists(_.isEmpty))
