@@ -72,9 +72,13 @@ class _Spec:
         return self.is_constant or self._evaluator(record)
 
     def residual(self, record: Record) -> BooleanExpression:
-        if not self.is_constant:
+        if self.is_constant:
+            return self._common_residual
+        try:
             return self._residual_of(record)
-        return self._common_residual
+        except TypeError:
+            # PyIceberg compares the null of a tuple with a literal here. The whole filter is always right.
+            return self._scan.row_filter
 
     @cached_property
     def _common_residual(self) -> BooleanExpression:
