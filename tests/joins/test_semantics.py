@@ -97,7 +97,9 @@ def test_keys_of_a_column_that_a_subquery_has_cast(spark, key: str) -> None:
     cast, value = WIDENED[key]
     keys = tables.create(spark, "lake.joins.wide", "k DOUBLE" if key == "y" else "k BIGINT")
     spark.sql(f"INSERT INTO {keys} VALUES ({value}), ({value} + 23)")
-    query = f"SELECT /*+ BROADCAST(w) */ n FROM (SELECT n, {cast} AS {key} FROM {table}) t JOIN {keys} w ON t.{key} = w.k"
+    query = (
+        f"SELECT /*+ BROADCAST(w) */ n FROM (SELECT n, {cast} AS {key} FROM {table}) t JOIN {keys} w ON t.{key} = w.k"
+    )
     with product.raw_conf(spark, {"spark.sql.zonemap.join.static": "false"}):
         assert len(assert_rows_equal_off_on(spark, query)) == 2
 
