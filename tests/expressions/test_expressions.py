@@ -56,6 +56,14 @@ def test_files_read_and_rows(spark, months, condition: str) -> None:
         assert len(plans.planned_files(spark.sql(query))) == CASES[condition]
 
 
+def test_comparisons_with_null_that_the_optimizer_leaves(spark, months) -> None:
+    """Such a comparison is NULL for every row; by default the optimizer replaces it by NULL."""
+    rules = [f"org.apache.spark.sql.catalyst.optimizer.{name}" for name in ("NullPropagation", "OptimizeIn")]
+    with product.raw_conf(spark, {"spark.sql.optimizer.excludedRules": ",".join(rules)}):
+        for condition in ("(id + 1 > CAST(NULL AS BIGINT)) IS NULL", "coalesce(id > CAST(NULL AS BIGINT), true)"):
+            assert_rows_equal_off_on(spark, f"SELECT id FROM {months} WHERE {condition}", at_least=FILES * 10)
+
+
 def test_switched_off_every_file_is_read(spark, months) -> None:
     query = f"SELECT * FROM {months} WHERE id + 1 = 706"
     with product.raw_conf(spark, {"spark.sql.zonemap.expressions.enabled": "false"}):

@@ -6,7 +6,10 @@ import org.apache.spark.sql.types.DataType
 
 import zonemap.core.predicate.CompareOp
 
-/** Matches a comparison of an expression with a literal, and returns the expression and its matching values. */
+/**
+ * Matches a comparison of an expression with a literal that is not null, and returns the expression and its matching
+ * values. A comparison with NULL is NULL for every row, whatever the value of the expression.
+ */
 private[expression] object Comparison {
   def unapply(condition: Expression): Option[(Expression, Wanted)] =
     condition match {
@@ -22,7 +25,7 @@ private[expression] object Comparison {
   private def wanted(c: BinaryComparison, tested: Expression, value: Any, dataType: DataType, flipped: Boolean) =
     for {
       op <- operator(c, flipped)
-      if tested.dataType == dataType && CatalystValues.isOrdered(dataType)
+      if value != null && tested.dataType == dataType && CatalystValues.isOrdered(dataType)
     } yield (tested, Wanted.compared(op, CatalystValues.encode(dataType, value)))
 
   private def operator(c: BinaryComparison, flipped: Boolean): Option[CompareOp] =
