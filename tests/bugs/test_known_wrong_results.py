@@ -674,6 +674,30 @@ def test_partition_transforms(spark, transform: str, where: str, rids: list[int]
     check(spark, table, where, rids, None)
 
 
+@pytest.mark.skipif(STOCK, reason="Iceberg fails")
+@pytest.mark.parametrize("transform", ["p", "truncate(3, p)"])
+def test_a_null_among_partitions_of_texts_is_read(spark, transform: str) -> None:
+    """Iceberg fails on the null, in planning or in reading; the product plans and reads the file."""
+    name = "".join(c for c in transform if c.isalpha())
+    table = tables.create(spark, f"lake.bugs.null_{name}", "rid INT, p STRING", partitioned=transform)
+    tables.append(
+        spark, table, [[(i, text)] for i, text in enumerate(["aaa", "aab", "bbb", None])], "rid INT, p STRING"
+    )
+    product.build(spark, table)
+    for where, rids in {
+        "p IN ('aaa', 'bbb') OR rid > 2": [0, 2, 3],
+        "p LIKE 'aa%' OR rid > 2": [0, 1, 3],
+        "(p IN ('aaa', 'bbb') OR rid > 2) AND rid < 3": [0, 2],
+        "p IN ('aaa', 'bbb') OR p IS NULL": [0, 2, 3],
+        "p NOT IN ('aaa', 'bbb') OR rid > 2": [1, 3],
+        "p NOT LIKE 'aa%' OR rid > 2": [2, 3],
+        "p IN ('aaa', 'bbb')": [0, 2],
+    }.items():
+        query = f"SELECT rid FROM {table} WHERE {where}"
+        assert sorted(row.rid for row in spark.sql(query).collect()) == rids, where
+        assert_planned_by_index(spark, query)
+
+
 def test_a_prefix_is_counted_in_characters(spark) -> None:
     """Iceberg treats a prefix of three UTF-16 units as a whole value of truncate(3), so Spark re-checks no row."""
     files = [["\U0001f4a9éx", "\U0001f4a9éxyz"], ["\U0001f4a9é"], ["\U0001f4a9a"], ["abc"]]

@@ -1,6 +1,8 @@
 package zonemap.iceberg.prune
 
-import org.apache.iceberg.PartitionSpec
+import scala.util.control.NonFatal
+
+import org.apache.iceberg.{PartitionSpec, StructLike}
 import org.apache.iceberg.expressions.{Evaluator, Expression, Expressions, ExpressionVisitors, Projections}
 import org.apache.iceberg.expressions.{ResidualEvaluator, UnboundPredicate}
 import org.apache.iceberg.expressions.Expression.Operation
@@ -38,6 +40,16 @@ private[iceberg] object PartitionFilter {
     if (holdsMiscounted(filter, Set(Operation.STARTS_WITH))) ResidualEvaluator.unpartitioned(filter)
     else ResidualEvaluator.of(spec, filter, caseSensitive)
 
+  /** Whether the filter has an operation of which Iceberg cannot compute the residual for some null. */
+  def mayFailOnNull(filter: Expression): Boolean = holds(filter, leaf => FailingOnNull(leaf.op()))
+
+  /** Whether Iceberg fails to compute the residual of the files of a partition: IN and LIKE 'p%' do for a null text. */
+  def failsOn(residuals: ResidualEvaluator, partition: StructLike): Boolean =
+    try {
+      residuals.residualFor(partition)
+      false
+    } catch { case NonFatal(_) => true }
+
   private def project(spec: PartitionSpec, filter: Expression, caseSensitive: Boolean): Expression = {
     val iceberg = Projections.inclusive(spec, caseSensitive)
     val leaves = Expressions.rewriteNot(filter)
@@ -49,9 +61,13 @@ private[iceberg] object PartitionFilter {
 
   /** Whether a prefix has fewer characters than UTF-16 units: Iceberg counts the units instead of the characters. */
   def holdsMiscounted(filter: Expression, operations: Set[Operation] = Prefixes): Boolean =
-    ExpressionVisitors.visit(Expressions.rewriteNot(filter), new MiscountedFinder(operations))
+    holds(filter, leaf => operations(leaf.op()) && isMiscounted(leaf))
+
+  private def holds(filter: Expression, isWanted: UnboundPredicate[_] => Boolean): Boolean =
+    ExpressionVisitors.visit(Expressions.rewriteNot(filter), new LeafFinder(isWanted))
 
   private val Prefixes = Set(Operation.STARTS_WITH, Operation.NOT_STARTS_WITH)
+  private val FailingOnNull = Prefixes ++ Set(Operation.IN, Operation.NOT_IN)
 
   private def isMiscounted(leaf: UnboundPredicate[_]): Boolean =
     Prefixes(leaf.op()) && {
@@ -59,14 +75,13 @@ private[iceberg] object PartitionFilter {
       prefix.codePointCount(0, prefix.length) < prefix.length
     }
 
-  private final class MiscountedFinder(operations: Set[Operation])
+  private final class LeafFinder(isWanted: UnboundPredicate[_] => Boolean)
       extends ExpressionVisitors.ExpressionVisitor[Boolean] {
     override def alwaysTrue(): Boolean = false
     override def alwaysFalse(): Boolean = false
     override def and(left: Boolean, right: Boolean): Boolean = left || right
     override def or(left: Boolean, right: Boolean): Boolean = left || right
-    override def predicate[T](leaf: UnboundPredicate[T]): Boolean =
-      operations(leaf.op()) && isMiscounted(leaf)
+    override def predicate[T](leaf: UnboundPredicate[T]): Boolean = isWanted(leaf)
   }
 
   /** Rebuilds an expression that has no NOT, leaf by leaf. */

@@ -9,7 +9,8 @@ import org.apache.iceberg.expressions.{Expressions, ResidualEvaluator}
 import org.apache.iceberg.metrics.ScanMetrics
 import org.apache.iceberg.util.ScanTaskUtil
 
-import zonemap.core.segment.{PathReader, Segment}
+import zonemap.core.segment.{PartitionTuple, PathReader, Segment}
+import zonemap.iceberg.convert.PartitionTuples
 import zonemap.iceberg.prune.{BoundScan, PartitionFilter, ScanRequest}
 import zonemap.iceberg.snapshot.SnapshotIndex
 
@@ -34,13 +35,15 @@ private[iceberg] final class TaskAssembler(index: SnapshotIndex, bound: BoundSca
     private val files = new DataFileFactory(segment, paths, templates)
     private val deleteFiles = new deletes.Of(segment)
     private val bySpec = segment.partitions.iterator.map(p => sharedOf(p.specId)).toArray
+    private val residuals = segment.partitions.iterator.map(p => sharedOf(p.specId).residualsOf(p)).toArray
 
     def task(row: Int): FileScanTask = {
       val file = files.dataFile(row)
-      val spec = bySpec(segment.partitionOrdinal(row))
+      val partition = segment.partitionOrdinal(row)
+      val spec = bySpec(partition)
       val applying = deleteFiles.deletesFor(row, file)
       counts.add(file, applying)
-      new BaseFileScanTask(file, applying, spec.schemaJson, spec.specJson, spec.residuals)
+      new BaseFileScanTask(file, applying, spec.schemaJson, spec.specJson, residuals(partition))
     }
   }
 
@@ -50,11 +53,24 @@ private[iceberg] final class TaskAssembler(index: SnapshotIndex, bound: BoundSca
   private final class SharedBySpec(spec: PartitionSpec) {
     val schemaJson: String = SchemaParser.toJson(spec.schema())
     val specJson: String = PartitionSpecParser.toJson(spec)
-    val residuals: ResidualEvaluator = PartitionFilter.residuals(
-      spec,
-      if (request.ignoreResiduals) Expressions.alwaysTrue() else request.filter,
-      request.caseSensitive)
+    private val filter = if (request.ignoreResiduals) Expressions.alwaysTrue() else request.filter
+    private val residuals = PartitionFilter.residuals(spec, filter, request.caseSensitive)
+    private val mayFail = PartitionFilter.mayFailOnNull(filter)
+
+    /**
+     * The residuals of the files of a partition. If Iceberg's readers would fail to compute them, readers evaluate
+     * nothing: the partition of a planned file matches the conditions on partitions, and Spark evaluates the others.
+     */
+    def residualsOf(partition: PartitionTuple): ResidualEvaluator =
+      if (mayFail && partition.values.contains(null) &&
+        PartitionFilter.failsOn(residuals, PartitionTuples.toStruct(partition.values, spec.partitionType())))
+        TaskAssembler.Unfiltered
+      else residuals
   }
+}
+
+private object TaskAssembler {
+  private val Unfiltered = ResidualEvaluator.unpartitioned(Expressions.alwaysTrue())
 }
 
 /** The counts of planned tasks for Iceberg's scan metrics, summed while the tasks are made. Not thread-safe. */
