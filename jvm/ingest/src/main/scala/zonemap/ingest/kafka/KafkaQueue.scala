@@ -8,6 +8,7 @@ import scala.util.control.NonFatal
 import org.apache.kafka.clients.admin.Admin
 import org.apache.kafka.clients.consumer.KafkaConsumer
 import org.apache.kafka.clients.producer.{KafkaProducer, ProducerConfig}
+import org.apache.kafka.common.KafkaException
 import org.apache.kafka.common.serialization.{ByteArrayDeserializer, ByteArraySerializer}
 import org.slf4j.LoggerFactory
 
@@ -66,7 +67,8 @@ private[zonemap] final class KafkaQueue private (
     val sent =
       try producer.send(KafkaMessage.of(topic.name, record, value)).get()
       catch { case e: ExecutionException => throw notAcknowledged(record, e.getCause) }
-    checkIncarnation(record)
+    try checkIncarnation(record)
+    catch { case e: KafkaException => throw notAcknowledged(record, e) }
     Receipt(
       record.tableUuid,
       record.branch,
