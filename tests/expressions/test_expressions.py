@@ -64,6 +64,19 @@ def test_comparisons_with_null_that_the_optimizer_leaves(spark, months) -> None:
             assert_rows_equal_off_on(spark, f"SELECT id FROM {months} WHERE {condition}", at_least=FILES * 10)
 
 
+def test_no_value_is_in_an_empty_list(spark) -> None:
+    """NOT IN of an empty list is TRUE for null too; by default the optimizer replaces it by TRUE."""
+    from pyspark.sql.functions import col
+
+    table = tables.create(spark, "lake.functions.nulls", "id BIGINT, n INT")
+    tables.append(spark, table, [[(1, 1)], [(2, None)]], "id BIGINT, n INT")
+    product.build(spark, table)
+    rule = "org.apache.spark.sql.catalyst.optimizer.OptimizeIn"
+    with product.raw_conf(spark, {"spark.sql.optimizer.excludedRules": rule}):
+        frame = spark.table(table).where(~(col("n") + 1).isin([]))
+        assert sorted(row.id for row in frame.collect()) == [1, 2]
+
+
 def test_switched_off_every_file_is_read(spark, months) -> None:
     query = f"SELECT * FROM {months} WHERE id + 1 = 706"
     with product.raw_conf(spark, {"spark.sql.zonemap.expressions.enabled": "false"}):

@@ -129,6 +129,8 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
 
   private def among(tested: Expression, values: Iterable[Any], outcome: Boolean): Predicate =
     if (!CatalystValues.isOrdered(tested.dataType)) untold()
+    // no value is in an empty list, not even null
+    else if (!outcome && values.isEmpty) untold()
     else if (!outcome && values.exists(_ == null)) False
     else {
       val points =
