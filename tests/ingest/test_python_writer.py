@@ -303,6 +303,28 @@ def test_spark_and_python_write_beside_each_other(spark, catalog: SqlCatalog) ->
         assert spark.sql(f"SELECT * FROM {name}.snapshots").count() == 1
 
 
+def test_a_table_that_another_process_drops_and_creates_again(spark, catalog: SqlCatalog) -> None:
+    name = tables.create(spark, "lake.ingest.python_again", "id BIGINT")
+    with product.raw_conf(spark, {"spark.sql.zonemap.ingest.interval": "100ms"}):
+        zonemap.ingest.start(spark, name)
+    try:
+        with Writer(name, catalog=catalog, lane="former") as writer:
+            assert writer.write(pa.table({"id": [1]})).wait(30).visible
+        # The catalog of the session does not see this, and its cache keeps a table that is used.
+        identifier = name.removeprefix("lake.")
+        schema = catalog.load_table(identifier).schema()
+        catalog.drop_table(identifier)
+        catalog.create_table(identifier, schema)
+        with Writer(name, catalog=catalog, lane="new") as writer:
+            assert writer.write(pa.table({"id": [2]})).wait(30).visible
+        spark.range(3, 4).write.format("zonemap-ingest").mode("append").save(name)
+        zonemap.ingest.wait(spark, name)
+        assert zonemap.ingest.status(spark, name).committed_records == 2
+    finally:
+        zonemap.ingest.stop(spark, name)
+    assert sorted(catalog.load_table(identifier).scan().to_arrow()["id"].to_pylist()) == [2, 3]
+
+
 def test_the_loop_of_the_command_line_commits_what_python_writes(spark, catalog: SqlCatalog) -> None:
     name = tables.create(spark, "lake.ingest.python_loop", "id BIGINT")
     stop, lines = threading.Event(), []

@@ -17,6 +17,7 @@ import zonemap.iceberg.build.KnownFiles
 import zonemap.iceberg.report.Survivable
 import zonemap.ingest.commit.{CommitLoop, LandedCommit, LoopStatus}
 import zonemap.ingest.table.IngestTarget
+import zonemap.spark.CurrentTable
 import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.scan.SparkProcess
 
@@ -45,7 +46,7 @@ private[spark] final class IngestProcess(process: SparkProcess) {
     val fullName = qualified(spark, name)
     def target(): IngestTarget = {
       SparkSession.setActiveSession(spark)
-      opener(Spark3Util.loadIcebergTable(spark, fullName))
+      opener(CurrentTable.load(spark, fullName))
     }
     val loop = new CommitLoop(
       Seq(table.name() -> target _),
@@ -79,7 +80,7 @@ private[spark] final class IngestProcess(process: SparkProcess) {
   def loops: Seq[LoopStatus] = committers.values.asScala.flatMap(_.loop.status).toSeq
 
   /** Lets the session see the current metadata of the table, which its catalog may cache. */
-  def refresh(spark: SparkSession, name: String): Unit = Spark3Util.loadIcebergTable(spark, name).refresh()
+  def refresh(spark: SparkSession, name: String): Unit = CurrentTable.load(spark, name): Unit
 
   /**
    * Lets queries of this driver see a snapshot that it has committed, and hands the snapshot with its data files to

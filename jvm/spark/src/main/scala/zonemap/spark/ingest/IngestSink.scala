@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory
 import zonemap.ingest.queue.Receipt
 import zonemap.ingest.table.IngestRoot
 import zonemap.ingest.write.LaneWriter
-import zonemap.spark.ErrorText
+import zonemap.spark.{CurrentTable, ErrorText}
 import zonemap.spark.conf.IngestConf
 
 /**
@@ -43,7 +43,13 @@ private[spark] final class IngestSink(accepted: String => Unit) {
     val (catalog, identifier, loaded) =
       try {
         val found = Spark3Util.catalogAndIdentifier(spark, name)
-        (found.catalog(), found.identifier(), found.catalog().asInstanceOf[TableCatalog].loadTable(found.identifier()))
+        def load() = found.catalog().asInstanceOf[TableCatalog].loadTable(found.identifier())
+        val table = load() match {
+          // The catalog may have loaded the table from its cache.
+          case cached: SparkTable if CurrentTable.of(spark, name, cached.table()) ne cached.table() => load()
+          case other                                                                               => other
+        }
+        (found.catalog(), found.identifier(), table)
       } catch { case NonFatal(e) => fail(ErrorText.firstLine(e), e) }
     loaded match {
       case iceberg: SparkTable => new IngestTable(iceberg, Some((catalog, identifier)), false, this)

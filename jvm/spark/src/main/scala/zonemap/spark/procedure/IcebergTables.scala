@@ -15,7 +15,7 @@ import org.apache.spark.sql.catalyst.util.quoteIfNeeded
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 
 import zonemap.iceberg.convert.Indexable
-import zonemap.spark.ErrorText
+import zonemap.spark.{CurrentTable, ErrorText}
 
 /** Loads the Iceberg table that an argument names. Errors name the table and a remedy. */
 private[procedure] object IcebergTables {
@@ -40,8 +40,7 @@ private[procedure] object IcebergTables {
     if (table.isInstanceOf[BaseMetadataTable]) refuse(name, verb, "it is a metadata table", "Name the table itself")
     if (isOfOneSnapshot(table, name))
       refuse(name, verb, "it names a branch, a tag or a snapshot of a table", "Name the table itself")
-    table.refresh()
-    table
+    CurrentTable.of(spark, qualified(spark, name), table)
   }
 
   /** Whether a name that is no Iceberg table is that of a view of this session or of Spark's catalog. */
