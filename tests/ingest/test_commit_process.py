@@ -33,6 +33,12 @@ def committer(name: str, sqlite: Path, warehouse: str, log: Path) -> Iterator[su
         process.wait()
 
 
+def jvm_of(process: subprocess.Popen[bytes]) -> int:
+    """Returns the JVM that the command has started."""
+    (child,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    return int(child)
+
+
 def test_process_is_killed_and_started_again(spark, sqlite: Path, base: Path, tmp_path: Path) -> None:
     name = tables.create(spark, "lake.ingest.python_process", "id BIGINT")
     warehouse = f"file:{base / 'ingest'}"
@@ -46,8 +52,11 @@ def test_process_is_killed_and_started_again(spark, sqlite: Path, base: Path, tm
         with committer(name, sqlite, warehouse, tmp_path / "first.log") as process:
             assert write(5)[-1].wait(120).visible
             late = write(30)
-            os.killpg(process.pid, signal.SIGKILL)
+            # The JVM alone dies, as when memory is short: the command ends too, so that a supervisor starts it again.
+            os.kill(jvm_of(process), signal.SIGKILL)
             late += write(5)
+            assert process.wait(120) == 2, (tmp_path / "first.log").read_text()
+        assert "the Spark driver of this process has ended" in (tmp_path / "first.log").read_text()
         with committer(name, sqlite, warehouse, tmp_path / "second.log") as process:
             assert all(receipt.wait(120).visible for receipt in late)
             os.kill(process.pid, signal.SIGTERM)
