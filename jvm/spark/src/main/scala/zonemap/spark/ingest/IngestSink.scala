@@ -47,7 +47,7 @@ private[spark] final class IngestSink(accepted: String => Unit) {
         val table = load() match {
           // The catalog may have loaded the table from its cache.
           case cached: SparkTable if CurrentTable.of(spark, name, cached.table()) ne cached.table() => load()
-          case other                                                                               => other
+          case other                                                                                => other
         }
         (found.catalog(), found.identifier(), table)
       } catch { case NonFatal(e) => fail(ErrorText.firstLine(e), e) }
