@@ -45,8 +45,8 @@ private[zonemap] final class ColdCache(folders: PrivateFolders) {
       val (before, folder) = (forgets.get, disk)
       val fetched = fetch
       folder.foreach(_.write(range, view(fetched)))
-      keep(range, fetched)
-      if (forgets.get != before) discard(range.root, folder)
+      keep(range, fetched, before)
+      if (forgets.get != before) folder.foreach(_.forget(range.root))
       view(fetched)
     }
 
@@ -54,10 +54,9 @@ private[zonemap] final class ColdCache(folders: PrivateFolders) {
   private[iceberg] def find(range: ColdRange): Option[ByteBuffer] =
     inMemory(range)
       .orElse {
-        val (before, folder) = (forgets.get, disk)
-        val found = folder.flatMap(_.read(range))
-        found.foreach(keep(range, _))
-        if (found.isDefined && forgets.get != before) discard(range.root, folder)
+        val before = forgets.get
+        val found = disk.flatMap(_.read(range))
+        found.foreach(keep(range, _, before))
         found
       }
       .map(view)
@@ -73,13 +72,13 @@ private[zonemap] final class ColdCache(folders: PrivateFolders) {
    * that is under way does not cache its bytes either.
    */
   def forget(root: String): Unit = {
-    forgets.incrementAndGet()
-    discard(root, disk)
-  }
-
-  private def discard(root: String, folder: Option[ColdDisk]): Unit = {
-    synchronized(memory.removeKeys(_.root == root))
-    folder.foreach(_.forget(root))
+    // before the count, so that a read that begins after it finds nothing, and again for reads that began before it
+    disk.foreach(_.forget(root))
+    synchronized {
+      forgets.incrementAndGet()
+      memory.removeKeys(_.root == root)
+    }
+    disk.foreach(_.forget(root))
   }
 
   /** Discards all ranges in memory. */
@@ -99,8 +98,9 @@ private[zonemap] final class ColdCache(folders: PrivateFolders) {
 
   private def inMemory(range: ColdRange): Option[ByteBuffer] = synchronized(memory.get(range))
 
-  private def keep(range: ColdRange, bytes: ByteBuffer): Unit = synchronized {
-    if (range.length <= current.memoryMaxBytes) {
+  /** @param before the count of forgets when the read of the bytes began */
+  private def keep(range: ColdRange, bytes: ByteBuffer, before: Long): Unit = synchronized {
+    if (forgets.get == before && range.length <= current.memoryMaxBytes) {
       memory.put(range, bytes)
       memory.shrinkTo(current.memoryMaxBytes)
     }

@@ -1,6 +1,7 @@
 package zonemap.iceberg.store
 
 import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.atomic.AtomicInteger
 
 /**
  * The resources that all reads and writes of stores share: threads, the cache of fetched ranges, spilled segments, and
@@ -20,11 +21,19 @@ private[zonemap] final class StoreAccess {
 
   val requests = new StoreRequests
 
-  /** One lock for each store whose versions this process writes. */
-  private val writing = new ConcurrentHashMap[String, AnyRef]
+  /** For each store, the threads that write a version of it or wait to do so. */
+  private val writing = new ConcurrentHashMap[String, AtomicInteger]
 
   /** Runs the work when no other thread of the process does so for the same store. */
-  def alone[T](root: String)(work: => T): T = writing.computeIfAbsent(root, _ => new Object).synchronized(work)
+  def alone[T](root: String)(work: => T): T = {
+    val writers = writing.compute(root, (_, known) => counted(Option(known).getOrElse(new AtomicInteger), 1))
+    try writers.synchronized(work)
+    finally writing.compute(root, (_, known) => counted(known, -1)): Unit
+  }
+
+  /** The changed count; null, which removes it, if it is zero. */
+  private def counted(count: AtomicInteger, change: Int): AtomicInteger =
+    if (count.addAndGet(change) == 0) null else count
 
   private val folders = new PrivateFolders
   val cold = new ColdCache(folders)

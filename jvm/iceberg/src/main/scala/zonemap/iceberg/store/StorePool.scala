@@ -56,6 +56,9 @@ private[iceberg] final class StorePool(name: String, maxThreads: Int, perStore: 
     lanes.get(store).exists(lane => lane.running == perStore && System.nanoTime() - lane.changedNanos > StuckNanos)
   }
 
+  /** Whether no task runs or waits. */
+  def isIdle: Boolean = synchronized(lanes.isEmpty)
+
   private def launch(store: String, task: Runnable): Unit =
     try
       executor.execute { () =>

@@ -35,15 +35,15 @@ private[iceberg] final class TaskAssembler(index: SnapshotIndex, bound: BoundSca
     private val files = new DataFileFactory(segment, paths, templates)
     private val deleteFiles = new deletes.Of(segment)
     private val bySpec = segment.partitions.iterator.map(p => sharedOf(p.specId)).toArray
-    private val residuals = segment.partitions.iterator.map(p => sharedOf(p.specId).residualsOf(p)).toArray
 
     def task(row: Int): FileScanTask = {
       val file = files.dataFile(row)
       val partition = segment.partitionOrdinal(row)
       val spec = bySpec(partition)
+      val residuals = spec.residualsOf(segment.partitions(partition))
       val applying = deleteFiles.deletesFor(row, file)
       counts.add(file, applying)
-      new BaseFileScanTask(file, applying, spec.schemaJson, spec.specJson, residuals(partition))
+      new BaseFileScanTask(file, applying, spec.schemaJson, spec.specJson, residuals)
     }
   }
 

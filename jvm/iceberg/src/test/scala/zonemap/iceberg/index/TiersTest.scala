@@ -3,8 +3,6 @@ package zonemap.iceberg.index
 import java.nio.file.{Files, Path}
 import java.util.concurrent.atomic.AtomicInteger
 
-import scala.jdk.CollectionConverters._
-
 import org.apache.iceberg.Schema
 import org.apache.iceberg.expressions.{Expression, Expressions}
 import org.apache.iceberg.types.Types
@@ -29,14 +27,11 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
 
   /** Drops the index from memory, as a restart of the JVM does; files on disk remain. */
   private def forgetAll(): Unit = {
+    val access = process.access
     process.restart()
-    while (isFetching) Thread.sleep(1)
+    // the requests of a process end with it
+    while (!access.fetches.isIdle || !access.loads.isIdle) Thread.sleep(1)
     process.access.cold.use(ColdSettings())
-  }
-
-  /** Whether a request of the process is under way, which ends with its process. */
-  private def isFetching: Boolean = Thread.getAllStackTraces.asScala.exists { case (thread, frames) =>
-    thread.getName.startsWith("zonemap-fetch") && frames.exists(_.getClassName.startsWith("zonemap."))
   }
 
   private val columns = 5
