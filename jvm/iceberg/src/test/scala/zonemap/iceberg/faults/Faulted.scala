@@ -99,7 +99,7 @@ final class Faulted(implicit process: TestProcess) extends Assertions {
 
   /**
    * The next process plans from the index if only a read failed. After any fault its plans are right, a build makes the
-   * index whole, and gc leaves it so.
+   * index whole, a build of facts makes the facts whole, and gc leaves both so.
    */
   private def restarts(t: FaultedTable, kind: CallKind, fault: Fault): Unit = {
     val hadVersions = versions(t).nonEmpty
@@ -108,10 +108,12 @@ final class Faulted(implicit process: TestProcess) extends Assertions {
     if (!isTold(modes, told)) fail(s"$kind: $modes, $told")
     if (kind.isRead && !fault.isLasting && hadVersions) assert(modes.forall(isOfIndex), (kind, told))
     StoreWork.build(t)
+    StoreWork.facts(t)
     StoreWork.gc(t)
     forget()
     val rebuilt = t.patientPlans().map(_.mode)
-    assert(rebuilt.forall(_ == PlanMode.Exact) && status(t).verdict == "fresh", rebuilt): Unit
+    assert(rebuilt.forall(_ == PlanMode.Exact) && status(t).verdict == "fresh", rebuilt)
+    assert(t.usesFacts()): Unit
   }
 
   private def isTold(modes: Seq[PlanMode], told: StatusResult): Boolean =

@@ -9,6 +9,8 @@ import org.apache.iceberg.metrics.LoggingMetricsReporter
 import org.apache.iceberg.types.Types
 import org.apache.iceberg.types.Types.NestedField.required
 
+import zonemap.core.value.ZoneValues
+import zonemap.iceberg.fact.FactReader
 import zonemap.iceberg.plan.{Planned, Planning, ZoneMapTable}
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.testing.{FolderFileIO, FolderTableOperations, Stats, TestFiles, TestProcess}
@@ -68,7 +70,7 @@ final class FaultedTable(val io: FaultyFileIO)(implicit process: TestProcess) {
       .cleanupLevel(CleanupLevel.NONE)
       .commit()
 
-  /** Plans every filter within the bound, and requires Iceberg's own tasks. */
+  /** Plans every filter within the bound, and requires Iceberg's own tasks, or those that the facts do not exclude. */
   def plans(of: TestProcess = process): Seq[Planned] = Filters.map { filter =>
     val (planned, millis) = plan(filter, Settings, of)
     require(millis <= MaxPlanMillis, s"$filter, ${planned.mode}: a plan took $millis ms")
@@ -76,9 +78,15 @@ final class FaultedTable(val io: FaultyFileIO)(implicit process: TestProcess) {
   }
 
   /** Plans every filter with all the time that a sound store needs on a busy machine. */
-  def patientPlans(): Seq[Planned] = Filters.map(plan(_, Settings.copy(maxStoreWaitMillis = 20000), process)._1)
+  def patientPlans(): Seq[Planned] = Filters.map(plan(_, Patient, process)._1)
 
-  /** Plans from the index, and requires Iceberg's own tasks; returns the milliseconds too. */
+  /** Whether the plan of the filter that only facts can evaluate leaves out the files without its value. */
+  def usesFacts(): Boolean = {
+    val (stock, ours) = (Planning.plan(load(), ByFacts, identity), plan(ByFacts, Patient, process)._1)
+    stock.size > 1 && ours.paths == stock.map(_.file().location()).filter(isNeeded(ByFacts)).toSet
+  }
+
+  /** Plans from the index, and requires the tasks of a right plan; returns the milliseconds too. */
   private def plan(filter: Expression, settings: PlannerSettings, of: TestProcess): (Planned, Long) = {
     val stock = Planning.plan(load(), filter, identity)
     of.index.use(settings)
@@ -93,7 +101,10 @@ final class FaultedTable(val io: FaultyFileIO)(implicit process: TestProcess) {
     val planned = Planned(Planning.plan(relation, filter, identity), relation.lastPlan())
     val millis = (System.nanoTime() - started) / 1000000
     val expected = stock.map(_.file().location()).toSet
-    require(planned.paths == expected, s"$filter, ${planned.mode}: ${planned.paths} and not $expected")
+    val needed = expected.filter(isNeeded(filter))
+    require(
+      needed.subsetOf(planned.paths) && planned.paths.subsetOf(expected),
+      s"$filter, ${planned.mode}: ${planned.paths} and not $expected, at least $needed")
     Planning.difference(planned.tasks, stock).foreach(what => throw new AssertionError(s"$filter: $what"))
     (planned, millis)
   }
@@ -112,8 +123,27 @@ object FaultedTable {
 
   val Settings: PlannerSettings = Planning.Off.copy(maxStoreWaitMillis = BudgetMillis, segmentRows = 2)
 
-  val Filters: Seq[Expression] =
-    Seq(Expressions.and(Expressions.equal("id", 15L), Expressions.startsWith("name", "n")), Expressions.alwaysTrue())
+  private val Patient = Settings.copy(maxStoreWaitMillis = 20000)
+
+  /** Bounds exclude no file: all files have the same. */
+  private val ByFacts: Expression = Expressions.equal("other", valuesOf(1).head)
+
+  val Filters: Seq[Expression] = Seq(
+    Expressions.and(Expressions.equal("id", 15L), Expressions.startsWith("name", "n")),
+    Expressions.alwaysTrue(),
+    ByFacts)
+
+  /** The values of the column `other` in the k-th data file. */
+  private def valuesOf(k: Int): Seq[Long] = Seq(k * 7L + 1, 1000L - k)
+
+  private def numberOf(path: String): Int = path.split('/').last.stripSuffix(".parquet").toInt
+
+  private def isNeeded(filter: Expression)(path: String): Boolean =
+    (filter ne ByFacts) || valuesOf(numberOf(path)).contains(valuesOf(1).head)
+
+  /** Reads the rows of the data files that exist in metadata only. */
+  val Reader: FactReader = (file, _, builders) =>
+    valuesOf(numberOf(file.path)).foreach(value => builders.foreach(_.add(ZoneValues.ofLong(value))))
 
   /** Writes the metadata of a new table into an empty folder. */
   def create(folder: Path)(implicit process: TestProcess): FaultedTable = {

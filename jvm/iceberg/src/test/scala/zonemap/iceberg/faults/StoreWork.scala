@@ -1,6 +1,7 @@
 package zonemap.iceberg.faults
 
 import zonemap.iceberg.build.LocalRunner
+import zonemap.iceberg.fact.{FactRequest, FactTaskRunner}
 import zonemap.iceberg.settings.{PlannerSettings, UpkeepMode}
 import zonemap.iceberg.testing.TestProcess
 
@@ -35,6 +36,23 @@ object StoreWork {
   def drop(t: FaultedTable)(implicit process: TestProcess): Unit =
     process.admin.drop(t.load(), Settings, dryRun = false): Unit
 
+  /** Builds the facts about the column whose bounds exclude nothing. */
+  def facts(t: FaultedTable)(implicit process: TestProcess): Unit = {
+    val runner: FactTaskRunner = (tasks, store) => tasks.flatMap(_.write(FaultedTable.Reader, store))
+    process.factBuild.build(t.load(), t.current, Settings, FactRequest.parse("values(other)", t.load()), runner): Unit
+  }
+
+  private def dropFacts(t: FaultedTable)(implicit process: TestProcess): Unit =
+    process.factBuild.drop(t.load(), Settings, None, dryRun = false): Unit
+
+  /** An index with facts, a part of them in a file of its own. */
+  private def withFacts(t: FaultedTable)(implicit process: TestProcess): Unit = {
+    build(t)
+    facts(t)
+    require(t.usesFacts(), "no facts")
+    grow(t, 5)
+  }
+
   /** Lets the background worker cover the current snapshot and write the store, as after a commit. */
   private def follow(t: FaultedTable)(implicit process: TestProcess): Unit = {
     process.upkeep.enqueue(t.load(), t.current, Persist)
@@ -66,6 +84,12 @@ object StoreWork {
       t.append(6)
       follow(t)(p)
     },
+    work("facts")((t, p) => build(t)(p))((t, p) => facts(t)(p)),
+    work("facts of new files")((t, p) => withFacts(t)(p))((t, p) => facts(t)(p)),
+    work("plan with facts", isQuery = true)((t, p) => withFacts(t)(p))((t, p) => t.plans(p): Unit),
+    work("refresh with facts") { (t, p) => withFacts(t)(p); t.append(7) }((t, p) => refresh(t)(p)),
+    work("drop facts")((t, p) => withFacts(t)(p))((t, p) => dropFacts(t)(p)),
+    work("gc of facts") { (t, p) => withFacts(t)(p); dropFacts(t)(p) }((t, p) => gc(t)(p)),
     work("drop")((t, p) => build(t)(p))((t, p) => drop(t)(p)),
     work("status", isQuery = true)((t, p) => build(t)(p)) { (t, p) =>
       p.status.of(t.load(), Option(t.current), Settings): Unit
