@@ -20,9 +20,13 @@ private[zonemap] object ColumnNames {
   def of(schema: Schema, fieldIds: Set[Int]): Seq[String] =
     schema.idToName().asScala.toSeq.collect { case (id, name) if fieldIds(id) => (id.intValue, name) }.sorted.map(_._2)
 
-  /** The field with this name: the exact match, else a match that ignores case. */
+  /** The field with this name: the exact match, else the only match that ignores case. */
   def find(schema: Schema, name: String): Option[NestedField] =
-    Option(schema.findField(name)).orElse(Option(schema.caseInsensitiveFindField(name)))
+    Option(schema.findField(name)).orElse {
+      // Iceberg's own search fails if names of the schema differ in case only
+      val alike = schema.idToName().asScala.collect { case (id, known) if known.equalsIgnoreCase(name) => id }
+      Option.when(alike.size == 1)(schema.findField(alike.head))
+    }
 
   /** Iceberg names the values of a map `tags` `tags.value`. */
   private val ValueSuffix = ".value"

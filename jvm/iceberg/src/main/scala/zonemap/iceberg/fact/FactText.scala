@@ -1,5 +1,7 @@
 package zonemap.iceberg.fact
 
+import scala.util.matching.Regex
+
 import zonemap.core.value.{ZoneValue, ZoneValues}
 
 /**
@@ -31,14 +33,15 @@ private[fact] object FactText {
       }
   }
 
-  /** A name without its backquotes; two backquotes within them are one. */
-  def bare(name: String): String =
-    name.trim match {
-      case Quoted(inner) => inner.replace("``", "`")
-      case other         => other
-    }
+  /** A name without the backquotes of its parts, such as st.`a.b`; two backquotes within a part are one. */
+  def bare(name: String): String = {
+    val trimmed = name.trim
+    if (!Parts.matches(trimmed)) trimmed
+    else Quoted.replaceAllIn(trimmed, part => Regex.quoteReplacement(part.group(1).replace("``", "`")))
+  }
 
   private val Quoted = "(?s)`((?:[^`]|``)*)`".r
+  private val Parts = s"(?s)(?:$Quoted|[^`.]+)(?:\\.(?:$Quoted|[^`.]+))*".r
 
   /** Splits a text at the commas outside quotes and parentheses. */
   def split(text: String): Seq[String] = {

@@ -23,6 +23,9 @@ class FactTextTest extends AnyFunSuite {
     assert(
       Seq("a.b", " `a.b` ", "`we``ird`", "we`ird", "`", "``").map(FactText.bare) ==
         Seq("a.b", "a.b", "we`ird", "we`ird", "`", ""))
+    assert(
+      Seq("st.`a.b`", "`st`.`a``b`.c", "`a`b", "a.`b", "`a.b`.", "`$1`.x").map(FactText.bare) ==
+        Seq("st.a.b", "st.a`b.c", "`a`b", "a.`b", "`a.b`.", "$1.x"))
     for (name <- Seq("a.b", "we`ird", "`x`", "a, (b)", "it's", "tags['a']", "größe"))
       assert(
         FactText.split(SqlText.factColumn(name)).map(n => FactText.MapKey.unapply(n).fold(FactText.bare(n))(_._1)) ==
