@@ -61,6 +61,26 @@ def test_a_notebook_shows_the_section_and_hides_the_plan() -> None:
     assert "* Project (2)" in page
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "EXECUTE IMMEDIATE 'DELETE FROM lake.db.t'",
+        "  -- it's a comment\n execute /* of two words */ immediate 'SELECT 1'",
+        "EXPLAIN EXECUTE\nIMMEDIATE q USING 1",
+    ],
+)
+def test_a_statement_that_spark_executes_to_explain_it_is_refused(text: str) -> None:
+    session: Any = _Session(PLAN)
+    with pytest.raises(InvalidArgumentError, match="Explain the text of the statement"):
+        zonemap.explain(text, spark=session)
+    assert session.statements == []
+
+
+@pytest.mark.parametrize("text", ["SELECT 'execute immediate'", 'SELECT 1 AS `execute immediate`, "EXECUTE IMMEDIATE"'])
+def test_the_words_in_quotes_are_explained(text: str) -> None:
+    assert explained(PLAN, query=text).plan == PLAN
+
+
 def test_mistakes_are_one_sentence() -> None:
     with pytest.raises(ZonemapError, match=r"no section of zonemap\. Start the session with zonemap\.configure"):
         explained("== Physical Plan ==\n")

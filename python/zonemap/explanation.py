@@ -11,7 +11,7 @@ from rich.text import Text
 
 from zonemap import failures, plain
 from zonemap.diagnosis import _as_text
-from zonemap.errors import ProcedureError, ZonemapError
+from zonemap.errors import InvalidArgumentError, ProcedureError, ZonemapError
 from zonemap.procedures import without_trace
 
 if TYPE_CHECKING:
@@ -22,6 +22,10 @@ _SECTION = re.compile(r"^== Extended Information \(Zonemap\) ==\n(.*?)(?=^== |\Z
 
 #: Long lines stay in the notebook's column.
 _WRAPPED = ' style="white-space: pre-wrap; overflow-wrap: anywhere"'
+
+#: Names and texts in quotes, and comments, in the text of a statement.
+_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|--[^\n]*|/\*.*?\*/", re.DOTALL)
+_EXECUTED = re.compile(r"\bEXECUTE\s+IMMEDIATE\b", re.IGNORECASE)
 
 _FAILED = "Error occurred during query planning:"
 
@@ -57,11 +61,17 @@ def explain(query: DataFrame | str, *, spark: SparkSession | None = None) -> Exp
         spark: The session for a text; None: the active session.
 
     Raises:
-        InvalidArgumentError: ``query`` is neither, or there is no session for a text.
+        InvalidArgumentError: ``query`` is neither, or there is no session for a text, or the text is EXECUTE
+            IMMEDIATE, which Spark executes even to explain it.
         ProcedureError: Spark cannot analyse the query.
         ZonemapError: The output of EXPLAIN has no section of zonemap.
     """
     with _as_text(query, spark) as (session, text):
+        if _EXECUTED.search(_QUOTED.sub(" ", text)):
+            raise InvalidArgumentError(
+                "Cannot explain EXECUTE IMMEDIATE: Spark executes its statement, even to explain it. Explain the text "
+                "of the statement."
+            )
         plan = _explained(session, text)
     section = _SECTION.search(plan)
     if section is None:

@@ -40,6 +40,10 @@ def session(spark: SparkSession, confs: dict[str, str] | None = None) -> SparkSe
     return opened
 
 
+#: Errors of a table that is dropped, and one of a table that is dropped while it is loaded.
+GONE, HALF_GONE = ("NotFound", "NoSuchTable", "cannot be found"), "Metadata file for version"
+
+
 def create(spark: SparkSession) -> None:
     spark.sql("CREATE NAMESPACE IF NOT EXISTS lake.soak")
     tables.create(spark, STREAM, DDL)
@@ -59,6 +63,6 @@ def snapshots(spark: SparkSession, name: str) -> list[int]:
     try:
         return [entry.snapshotId() for entry in tables.java_table(spark, name).history()]
     except (Py4JJavaError, PySparkException) as error:
-        if "NotFound" in str(error) or "NoSuchTable" in str(error) or "cannot be found" in str(error):
+        if any(text in str(error) for text in GONE) or (name == AGAIN and HALF_GONE in str(error)):
             return []
         raise

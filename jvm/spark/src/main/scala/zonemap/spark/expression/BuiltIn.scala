@@ -4,8 +4,8 @@ import org.apache.spark.sql.catalyst.expressions._
 
 /**
  * Matches Spark's own functions that the planner may evaluate with Spark's interpreter. It rejects code of users and
- * libraries, functions that depend on a session, a clock or a task, and functions that produce values of any size from
- * small arguments.
+ * libraries, functions that depend on a session, a clock or a task, functions that produce values of any size from
+ * small arguments, and patterns that may take any time.
  */
 private[expression] object BuiltIn {
 
@@ -23,6 +23,7 @@ private[expression] object BuiltIn {
       case _: FormatNumber | _: FormatString                                                               => false
       // the computing time depends on an argument
       case rounded: RoundBase if !isRoundedNear(rounded.right) => false
+      case function if !EvaluationWork.isBounded(function)     => false
       // rows may be evaluated under other confs
       case function if LateConfs.readsOthers(function) => false
       // a constant that is still not a literal depends on the session or the clock, or fails

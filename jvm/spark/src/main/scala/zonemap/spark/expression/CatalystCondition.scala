@@ -26,6 +26,7 @@ private[spark] final class CatalystCondition private (
     text: String)
     extends RowCondition(digest, text) {
   private val row = new GenericInternalRow(types.size)
+  private val work = new EvaluationWork(bound)
 
   /** A copy of the condition for each combination of these confs, because functions keep what they have read. */
   private lazy val variants: Seq[(Expression, SQLConf)] =
@@ -43,12 +44,17 @@ private[spark] final class CatalystCondition private (
     new CatalystCondition(bound.freshCopyIfContainsStatefulExpression(), types, others, digest, text)
 
   override protected def evaluate(values: Seq[ZoneValue]): Boolean =
-    try {
-      values.zipWithIndex.foreach { case (value, i) => row.update(i, decode(value, types(i))) }
-      variants.exists { case (variant, confs) => SQLConf.withExistingConf(confs)(variant.eval(row) == true) }
-    }
-    // executors report the error if a row causes it
-    catch { case NonFatal(_) | _: LinkageError | _: StackOverflowError => true }
+    if (!work.affords(lengthOf(values))) true
+    else
+      try {
+        values.zipWithIndex.foreach { case (value, i) => row.update(i, decode(value, types(i))) }
+        variants.exists { case (variant, confs) => SQLConf.withExistingConf(confs)(variant.eval(row) == true) }
+      }
+      // executors report the error if a row causes it
+      catch { case NonFatal(_) | _: LinkageError | _: StackOverflowError => true }
+
+  private def lengthOf(values: Seq[ZoneValue]): Int =
+    values.iterator.collect { case text: BytesValue => text.sizeBytes }.sum
 
   private def decode(value: ZoneValue, dataType: DataType): Any =
     value match {

@@ -66,8 +66,11 @@ private[procedure] object ReadQuery {
   private def isCommand(plan: LogicalPlan): Boolean =
     plan match {
       case _: Command | _: ParsedStatement | _: Call => true
-      case other                                     => other.nodeName == "CompoundBody"
+      case other                                     => Scripts.contains(other.nodeName)
     }
+
+  /** Nodes that Spark's analyzer executes: a script, and the text of EXECUTE IMMEDIATE, which may be any statement. */
+  private val Scripts = Set("CompoundBody", "UnresolvedExecuteImmediate")
 
   /** Whether the part before some semicolon is a statement of its own. */
   private def isSeveral(parse: String => LogicalPlan, text: String): Boolean =

@@ -6,15 +6,16 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
 
 /**
- * Finds the columns of a query that depend on the order in which floating-point numbers are added. This order depends
- * on how files are split and read, so two correct runs may differ in the last digits (SOUNDNESS, S140).
+ * Finds the columns of a query that depend on the order in which floating-point numbers are added or compared. This
+ * order depends on how files are split and read, so two correct runs may differ in the last digits, and in the sign of
+ * a zero that is the least or greatest number (SOUNDNESS, S140).
  */
 private[shadow] object InexactSums {
 
   /** Returns the inexact columns of the result; `Left` if rows or values of other types depend on an inexact column. */
   def of(plan: LogicalPlan): Either[String, AttributeSet] =
     try Right(AttributeSet(plan.output.filter(inexactOf(plan).contains)))
-    catch { case e: Dependent => Left(s"it depends on the last digits of a sum, in ${e.where}") }
+    catch { case e: Dependent => Left(s"it depends on the last digits of a number, in ${e.where}") }
 
   private final class Dependent(val where: String) extends RuntimeException(where, null, false, false)
 
@@ -23,7 +24,7 @@ private[shadow] object InexactSums {
     val inherited = AttributeSet.fromAttributeSets(below)
     def isInexact(expression: Expression): Boolean =
       expression.references.exists(inherited.contains) || expression.exists {
-        case function: AggregateFunction => addsUp(function)
+        case function: AggregateFunction => dependsOnOrder(function)
         case subquery: PlanExpression[_] => ofSubquery(subquery)
         case _                           => false
       }
@@ -51,10 +52,10 @@ private[shadow] object InexactSums {
       case _                  => true
     }
 
-  private def addsUp(function: AggregateFunction): Boolean =
+  private def dependsOnOrder(function: AggregateFunction): Boolean =
     function match {
-      case _: Sum | _: Average | _: CentralMomentAgg => isFloating(function.dataType)
-      case _                                         => false
+      case _: Sum | _: Average | _: CentralMomentAgg | _: Min | _: Max => isFloating(function.dataType)
+      case _                                                           => false
     }
 
   private def isFloating(dataType: DataType): Boolean = dataType == DoubleType || dataType == FloatType

@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.expressions.objects.{Invoke, NewInstance, StaticInvoke}
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types._
 
@@ -28,6 +29,8 @@ private[shadow] object RepeatableQuery {
 
   private def ofNode(node: LogicalPlan): Option[String] =
     node match {
+      case grouped if keys(grouped).exists(key => !UnsafeRowUtils.isBinaryStable(key.dataType)) =>
+        Some(s"${grouped.nodeName} returns any of the texts that are equal in a collation")
       case _: LocalRelation | _: Range | _: OneRowRelation                              => None
       case _: Project | _: Filter | _: SubqueryAlias | _: View | _: ResolvedHint        => None
       case _: Join | _: Union | _: Distinct | _: Except | _: Intersect | _: Aggregate   => None
@@ -39,6 +42,14 @@ private[shadow] object RepeatableQuery {
         None
       case relation: DataSourceV2Relation => Some(s"${relation.name} is not read at a pinned snapshot")
       case other                          => Some(s"it has an operator ${other.nodeName}")
+    }
+
+  /** The expressions of whose equal values the operator returns one. */
+  private def keys(node: LogicalPlan): Seq[Expression] =
+    node match {
+      case aggregate: Aggregate                   => aggregate.groupingExpressions
+      case _: Distinct | _: Except | _: Intersect => node.children.flatMap(_.output)
+      case _                                      => Nil
     }
 
   private def ofExpression(expression: Expression): Option[String] =
@@ -56,13 +67,29 @@ private[shadow] object RepeatableQuery {
         other.children.iterator.flatMap(foreign(_, inside)).nextOption()
     }
 
-  /** True if the result does not depend on the order of rows, except by rounding, which [[InexactSums]] handles. */
+  /**
+   * True if the result does not depend on the order of rows, except by rounding and by the sign of zero, which
+   * [[InexactSums]] handles. Of texts that are equal in a collation, any may be the least; a sum that overflows on the
+   * way is NULL or an error, although a sum in another order does not overflow.
+   */
   private def isOrderFree(function: AggregateFunction): Boolean =
     function match {
-      case _: Count | _: CountIf | _: Min | _: Max | _: Sum | _: Average | _: CentralMomentAgg => true
-      case _: BoolAnd | _: BoolOr | _: BitAggregate | _: HyperLogLogPlusPlus                   => true
-      case _                                                                                   => false
+      case _: Min | _: Max                             => UnsafeRowUtils.isBinaryStable(function.dataType)
+      case sum: Sum                                    => isSummed(sum.child, sum.evalContext.evalMode)
+      case average: Average                            => isSummed(average.child, average.evalMode)
+      case _: Count | _: CountIf | _: CentralMomentAgg => true
+      case _: BoolAnd | _: BoolOr | _: BitAggregate | _: HyperLogLogPlusPlus => true
+      case _                                                                 => false
     }
+
+  private def isSummed(child: Expression, mode: EvalMode.Value): Boolean =
+    mode != EvalMode.TRY && (child.dataType match {
+      case decimal: DecimalType => decimal.precision <= MaxSummedPrecision
+      case _                    => true
+    })
+
+  /** A sum of decimals has ten digits more, up to 38. */
+  private val MaxSummedPrecision = 28
 
   /** Returns an obstacle for columns of types without a hash, or with different hashes for equal values. */
   private def ofColumn(column: Attribute): Option[String] = {

@@ -175,6 +175,7 @@ class WhyNotTest extends SharedSession {
     "INSERT INTO lake.db.no_rows SELECT 1" -> "it is no SELECT.",
     "WITH x AS (SELECT 1 AS id) INSERT INTO lake.db.no_rows SELECT id FROM x" -> "it is no SELECT.",
     "SHOW TABLES" -> "it is no SELECT.",
+    "EXECUTE IMMEDIATE 'INSERT INTO lake.db.no_rows SELECT 1'" -> "it is no SELECT.",
     "CALL zonemap.system.build('lake.db.examples')" -> "it is no SELECT.",
     "SELECT * FROM lake.db.nope" -> "Correct the query, and name tables as catalog.namespace.table.",
     "SELECT nope FROM lake.db.examples" -> "`nope`",

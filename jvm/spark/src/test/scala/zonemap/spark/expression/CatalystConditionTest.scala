@@ -43,7 +43,10 @@ class CatalystConditionTest extends SharedSession {
       "get_json_object(s, '$.a') = 'x'",
       "try_divide(1, i) > 0",
       "round(l, -2) = 100",
-      "regexp_replace(s, 'a', 'b') = 'b'"
+      "regexp_replace(s, 'a', 'b') = 'b'",
+      "s LIKE '%a_b%'",
+      "s LIKE ANY ('%a_b%', 'c%d')",
+      "regexp_extract(s, '^(\\\\w+)-', 1) = 'b'"
     ).foreach(text => assert(of(text).isDefined, text))
     Seq(
       "plus(i) = 2",
@@ -62,6 +65,12 @@ class CatalystConditionTest extends SharedSession {
       "from_json(s, 'a INT').a = 1", // options of the parser
       "hash(s COLLATE UTF8_LCASE) = 1", // collations may count or not
       "CAST(array(s) AS STRING) = '[a]'",
+      "s RLIKE '(a+)+b'", // backtracks for ever
+      "regexp_replace(s, '(a|a)*b', '') = ''",
+      "split(s, '(,|;)+')[0] = 'a'",
+      "regexp_count(s, '(x?y)*z') = 1",
+      "s RLIKE CAST(i AS STRING)", // any pattern
+      "s LIKE concat('%', i)",
       "b AND i % 2 = 1", // b is an unknown column
       "d + i > 3"
     ).foreach(text => assert(of(text).isEmpty, text))
@@ -110,6 +119,20 @@ class CatalystConditionTest extends SharedSession {
     }
     val lengthOfText = of("length(s) = 2").get.condition
     assert(lengthOfText.mayHold(Seq(LongValue(7))), "of another type")
+  }
+
+  test("what would take too long is a match: long texts for patterns, texts that grow, many values") {
+    def may(text: String, value: String) = of(text).get.condition.mayHold(Seq(ZoneValues.ofString(value)))
+    val patient = "s LIKE '%a_a%a_a%a_a%a_a%b%'"
+    assert(!may(patient, "aaaa") && may(patient, "a" * 200))
+    assert(!may("levenshtein(s, 'b') = 0", "a" * 1000) && may("levenshtein(s, concat(s, s)) = 0", "a" * 3000))
+    val hex = (1 to 14).foldLeft("s")((inner, _) => s"hex($inner)")
+    assert(may(s"length($hex) = 7", "a"))
+    val replaced = (1 to 5).foldLeft("s")((inner, _) => s"replace($inner, 'a', '${"a" * 100}')")
+    assert(may(s"$replaced = 'b'", "a") && !may("replace(s, 'a', 'bb') = 'b'", "a"))
+    val condition = of("s RLIKE 'x.*y.*z.*b'").get.condition
+    val kept = (1 to 4000).indexWhere(k => condition.mayHold(Seq(ZoneValues.ofString(f"a$k%019d"))))
+    assert(kept > 10, "the limit of all evaluations")
   }
 
   test("a condition is a match if it is one under any value of a conf that functions read with the rows") {

@@ -151,6 +151,14 @@ class RowChecksTest extends SharedSession {
       "a condition on a sum of doubles" -> (() =>
         sql(s"SELECT p FROM $t GROUP BY p HAVING sum(id / 3D) > 100").collect()),
       "a text of a sum of doubles" -> (() => sql(s"SELECT CAST(sum(id / 3D) AS STRING) FROM $t GROUP BY p").collect()),
+      "the least of texts that are equal in a collation" -> (() =>
+        sql(s"SELECT CAST(min(s COLLATE UTF8_LCASE) AS STRING COLLATE UTF8_BINARY) FROM $t").collect()),
+      "groups of a collation" -> (() =>
+        sql(s"SELECT CAST(c AS STRING COLLATE UTF8_BINARY) FROM (SELECT DISTINCT s COLLATE UTF8_LCASE AS c FROM $t)")
+          .collect()),
+      "a sum that is NULL if it overflows on the way" -> (() => sql(s"SELECT try_sum(id) FROM $t").collect()),
+      "a sum of the largest decimals" -> (() => sql(s"SELECT sum(CAST(id AS DECIMAL(38, 0))) FROM $t").collect()),
+      "the sign of a zero" -> (() => sql(s"SELECT CAST(min(id / 3D) AS STRING) FROM $t").collect()),
       "a map" -> (() => sql(s"SELECT map(id, s) FROM $t").collect()),
       "a window" -> (() => sql(s"SELECT row_number() OVER (ORDER BY p) FROM $t").collect()),
       "a metadata table" -> (() => sql(s"SELECT a.file_path FROM $t.files a JOIN $t b ON b.id = 3").collect())
