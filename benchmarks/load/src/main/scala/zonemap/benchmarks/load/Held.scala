@@ -12,10 +12,14 @@ final case class Held(heapMb: Double, threads: Int, handles: Long) {
 
 object Held {
 
-  /** What is held once idle threads have had time to end. */
+  /**
+   * What is held once idle threads have had time to end, and Spark's cleaner to remove the broadcasts of queries that a
+   * first garbage collection has found.
+   */
   def afterRest(seconds: Int): Held = {
+    collectGarbage()
     Thread.sleep(seconds * 1000L)
-    (0 until 3).foreach { _ => System.gc(); Thread.sleep(500) }
+    collectGarbage()
     val runtime = Runtime.getRuntime
     Held(
       (runtime.totalMemory() - runtime.freeMemory()) / 1e6,
@@ -23,4 +27,6 @@ object Held {
       Using.resource(Files.list(Paths.get("/proc/self/fd")))(_.count())
     )
   }
+
+  private def collectGarbage(): Unit = (0 until 3).foreach { _ => System.gc(); Thread.sleep(500) }
 }
