@@ -63,10 +63,10 @@ def section(document: dict[str, Any], image: str) -> str:
             f"had {_mb(resident['p50'])} MB (p50), {_mb(resident['p99'])} MB (p99) and {_mb(resident['max'])} MB at "
             f"most, and {_mb(resident['atRest'])} MB at rest. {wrong} results were "
             "wrong.\n",
-            "Iceberg is ahead here: one manifest lists all files of a table, and under such a cap most plans read parts "
-            "of the index from its store again. Iceberg broadcasts the table for each scan, and Spark removes a broadcast "
-            "some time after a garbage collection has found that its query is gone, so that the heap after the run "
-            "depends on how many of them are left.\n",
+            "Iceberg is ahead here: one manifest lists all files of a table, and under such a cap most plans read "
+            "parts of the index from its store again. Iceberg broadcasts the table for each scan, and Spark removes a "
+            "broadcast some time after a garbage collection has found that its query is gone, so that the heap after "
+            "the run depends on how many of them are left.\n",
         ]
     )
 
