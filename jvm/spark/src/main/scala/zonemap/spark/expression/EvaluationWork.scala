@@ -36,28 +36,18 @@ private[expression] object EvaluationWork {
   /** Limit of all evaluations of a condition: about a second. */
   private val MaxTotal = 1e8
 
-  /** Some patterns that are no literals, or whose work may grow exponentially, are not evaluated at all. */
-  def isBounded(function: Expression): Boolean =
-    function match {
-      case Regex(_, pattern)                  => pattern.exists(PatternWork.ofRegex(_).isDefined)
-      case like: Like                         => textOf(like.right).isDefined
-      case _: StringRegexExpression           => false
-      case _: RegExpExtractBase | _: ParseUrl => false
-      case _                                  => true
-    }
+  /** False for patterns that are no literals, or whose work may grow exponentially: they are not evaluated at all. */
+  def isBounded(function: Expression): Boolean = matching(function).forall(_._2.isDefined)
 
   /** The steps of one evaluation for columns whose texts have `length` bytes together. */
   private def steps(e: Expression, length: Double): Double = {
     def of(child: Expression) = size(child, length)
+    val patterns = matching(e).map { case (subject, work) =>
+      work.fold(Double.PositiveInfinity)(_.steps(of(subject)))
+    }
     val own = e match {
-      case Regex(subject, pattern) =>
-        pattern.flatMap(PatternWork.ofRegex).fold(Double.PositiveInfinity)(_.steps(of(subject)))
-      case like: Like =>
-        textOf(like.right).fold(Double.PositiveInfinity)(PatternWork.ofLike(_).steps(of(like.left)))
-      case Likes(subject, patterns) =>
-        patterns.map(p => Option(p).fold(1.0)(text => PatternWork.ofLike(text.toString).steps(of(subject)))).sum
       case distance: Levenshtein => of(distance.left) * of(distance.right)
-      case _                     => 0.0
+      case _                     => patterns.sum
     }
     own + of(e) + e.children.map(steps(_, length)).sum
   }
@@ -90,34 +80,32 @@ private[expression] object EvaluationWork {
   /** No other function makes a text longer than this many times its arguments: `hex`, `upper`, `encode`. */
   private val GrowthFactor = 4.0
 
+  /** The texts in which a function finds patterns, each with the work of its pattern; `None` if it has no bound. */
+  private def matching(e: Expression): Seq[(Expression, Option[PatternWork])] =
+    e match {
+      case RLike(subject, pattern)               => Seq(subject -> regex(pattern))
+      case RegExpReplace(subject, pattern, _, _) => Seq(subject -> regex(pattern))
+      case RegExpExtract(subject, pattern, _)    => Seq(subject -> regex(pattern))
+      case RegExpExtractAll(subject, pattern, _) => Seq(subject -> regex(pattern))
+      case RegExpInStr(subject, pattern, _)      => Seq(subject -> regex(pattern))
+      case StringSplit(subject, pattern, _)      => Seq(subject -> regex(pattern))
+      case Like(subject, pattern, _)             => Seq(subject -> textOf(pattern).map(PatternWork.ofLike))
+      case LikeAll(subject, patterns)            => likes(subject, patterns)
+      case NotLikeAll(subject, patterns)         => likes(subject, patterns)
+      case LikeAny(subject, patterns)            => likes(subject, patterns)
+      case NotLikeAny(subject, patterns)         => likes(subject, patterns)
+      case _: StringRegexExpression | _: RegExpExtractBase | _: ParseUrl => Seq(e -> None)
+      case _                                                             => Nil
+    }
+
+  private def regex(pattern: Expression): Option[PatternWork] = textOf(pattern).flatMap(PatternWork.ofRegex)
+
+  private def likes(subject: Expression, patterns: Seq[UTF8String]): Seq[(Expression, Option[PatternWork])] =
+    patterns.filter(_ != null).map(pattern => subject -> Some(PatternWork.ofLike(pattern.toString)))
+
   private def textOf(e: Expression): Option[String] =
     e match {
       case Literal(text: UTF8String, _) => Some(text.toString)
       case _                            => None
     }
-
-  /** A function that finds a pattern of `java.util.regex` in a text: the text, and the pattern if it is a literal. */
-  private object Regex {
-    def unapply(e: Expression): Option[(Expression, Option[String])] =
-      e match {
-        case RLike(subject, pattern)               => Some((subject, textOf(pattern)))
-        case RegExpReplace(subject, pattern, _, _) => Some((subject, textOf(pattern)))
-        case RegExpExtract(subject, pattern, _)    => Some((subject, textOf(pattern)))
-        case RegExpExtractAll(subject, pattern, _) => Some((subject, textOf(pattern)))
-        case RegExpInStr(subject, pattern, _)      => Some((subject, textOf(pattern)))
-        case StringSplit(subject, pattern, _)      => Some((subject, textOf(pattern)))
-        case _                                     => None
-      }
-  }
-
-  private object Likes {
-    def unapply(e: Expression): Option[(Expression, Seq[UTF8String])] =
-      e match {
-        case LikeAll(subject, patterns)    => Some((subject, patterns))
-        case NotLikeAll(subject, patterns) => Some((subject, patterns))
-        case LikeAny(subject, patterns)    => Some((subject, patterns))
-        case NotLikeAny(subject, patterns) => Some((subject, patterns))
-        case _                             => None
-      }
-  }
 }
