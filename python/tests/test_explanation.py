@@ -67,6 +67,14 @@ def test_a_notebook_shows_the_section_and_hides_the_plan() -> None:
         "EXECUTE IMMEDIATE 'DELETE FROM lake.db.t'",
         "  -- it's a comment\n execute /* of two words */ immediate 'SELECT 1'",
         "EXPLAIN EXECUTE\nIMMEDIATE q USING 1",
+        # comments of Spark nest, end at a carriage return, and go on after a backslash at the end of a line
+        "EXECUTE /* /* n */ */ IMMEDIATE 'SELECT 1'",
+        "/* /* */ ' */ EXECUTE IMMEDIATE 'SELECT 1' /* ' */",
+        "-- x\rEXECUTE IMMEDIATE 'SELECT 1'",
+        "-- a \\\n'\nEXECUTE IMMEDIATE 'SELECT 1' -- '",
+        "EXECUTE --x\r IMMEDIATE 'SELECT 1'",
+        "EXECUTE -- a \\\n b\n IMMEDIATE 'SELECT 1'",
+        "formatted EXECUTE IMMEDIATE 'SELECT 1'",
     ],
 )
 def test_a_statement_that_spark_executes_to_explain_it_is_refused(text: str) -> None:

@@ -23,9 +23,10 @@ _SECTION = re.compile(r"^== Extended Information \(Zonemap\) ==\n(.*?)(?=^== |\Z
 #: Long lines stay in the notebook's column.
 _WRAPPED = ' style="white-space: pre-wrap; overflow-wrap: anywhere"'
 
-#: Names and texts in quotes, and comments, in the text of a statement.
-_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|--[^\n]*|/\*.*?\*/", re.DOTALL)
-_EXECUTED = re.compile(r"\bEXECUTE\s+IMMEDIATE\b", re.IGNORECASE)
+#: The first word of a statement, if no comment precedes it.
+_FIRST_WORD = re.compile(r"[\s(]*([A-Za-z]+)")
+_BEFORE_EXECUTE = frozenset(["EXECUTE", "EXPLAIN", "LOGICAL", "FORMATTED", "EXTENDED", "CODEGEN", "COST"])
+_EXECUTED = re.compile(r"\bEXECUTE\b.*\bIMMEDIATE\b", re.IGNORECASE | re.DOTALL)
 
 _FAILED = "Error occurred during query planning:"
 
@@ -67,7 +68,7 @@ def explain(query: DataFrame | str, *, spark: SparkSession | None = None) -> Exp
         ZonemapError: The output of EXPLAIN has no section of zonemap.
     """
     with _as_text(query, spark) as (session, text):
-        if _EXECUTED.search(_QUOTED.sub(" ", text)):
+        if _may_be_executed(text):
             raise InvalidArgumentError(
                 "Cannot explain EXECUTE IMMEDIATE: Spark executes its statement, even to explain it. Explain the text "
                 "of the statement."
@@ -80,6 +81,13 @@ def explain(query: DataFrame | str, *, spark: SparkSession | None = None) -> Exp
             "zonemap.configure(SparkSession.builder), and leave spark.sql.extendedExplainProviders unset."
         )
     return Explanation(section.group(1).strip("\n"), plan)
+
+
+def _may_be_executed(text: str) -> bool:
+    """True if the text may be EXECUTE IMMEDIATE. Comments hide no word: only Spark's parser knows where they end."""
+    first = _FIRST_WORD.match(text)
+    starts_otherwise = first is not None and first[1].upper() not in _BEFORE_EXECUTE
+    return not starts_otherwise and _EXECUTED.search(text) is not None
 
 
 def _explained(session: SparkSession, text: str) -> str:

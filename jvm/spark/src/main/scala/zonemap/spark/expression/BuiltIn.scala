@@ -4,8 +4,7 @@ import org.apache.spark.sql.catalyst.expressions._
 
 /**
  * Matches Spark's own functions that the planner may evaluate with Spark's interpreter. It rejects code of users and
- * libraries, functions that depend on a session, a clock or a task, functions that produce values of any size from
- * small arguments, and patterns that may take any time.
+ * libraries, functions that depend on a session, a clock or a task, and functions whose work is not bounded.
  */
 private[expression] object BuiltIn {
 
@@ -18,12 +17,10 @@ private[expression] object BuiltIn {
       case _: UserDefinedExpression | _: ApplyFunctionExpression | _: PlanExpression[_] => false
       // higher-order functions have mutable state
       case _: Unevaluable | _: HigherOrderFunction => false
-      // the size of the result depends on an argument
-      case _: StringRepeat | _: StringSpace | _: StringLPad | _: StringRPad | _: ArrayRepeat | _: Sequence => false
-      case _: FormatNumber | _: FormatString                                                               => false
+      case _: BoundReference                       => true
       // the computing time depends on an argument
       case rounded: RoundBase if !isRoundedNear(rounded.right) => false
-      case function if !EvaluationWork.isBounded(function)     => false
+      case function if FunctionWork.of(function).isEmpty       => false
       // rows may be evaluated under other confs
       case function if LateConfs.readsOthers(function) => false
       // a constant that is still not a literal depends on the session or the clock, or fails

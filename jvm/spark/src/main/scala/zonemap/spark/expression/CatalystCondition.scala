@@ -17,16 +17,18 @@ import zonemap.core.value.{BytesValue, LongValue, ZoneValue}
  * of the query, and under each value of the confs that its functions read only when they evaluate rows.
  *
  * @param bound the condition with its columns as references to a row
+ * @param budget limits the work of this and other conditions together
  */
 private[spark] final class CatalystCondition private (
     bound: Expression,
     types: IndexedSeq[DataType],
     val conf: SQLConf,
     digest: String,
-    text: String)
+    text: String,
+    budget: EvaluationBudget)
     extends RowCondition(digest, text) {
   private val row = new GenericInternalRow(types.size)
-  private val work = new EvaluationWork(bound)
+  private val work = new EvaluationWork(bound, variants.size, budget)
 
   /** A copy of the condition for each combination of these confs, because functions keep what they have read. */
   private lazy val variants: Seq[(Expression, SQLConf)] =
@@ -39,9 +41,11 @@ private[spark] final class CatalystCondition private (
       }
     }
 
-  /** The same condition, evaluated under other confs and without the results of this one. */
-  def under(others: SQLConf): CatalystCondition =
-    new CatalystCondition(bound.freshCopyIfContainsStatefulExpression(), types, others, digest, text)
+  /** The same condition, evaluated under other confs, without the results of this one and with a budget of its own. */
+  def under(others: SQLConf): CatalystCondition = {
+    val copy = bound.freshCopyIfContainsStatefulExpression()
+    new CatalystCondition(copy, types, others, digest, text, new EvaluationBudget)
+  }
 
   override protected def evaluate(values: Seq[ZoneValue]): Boolean =
     if (!work.affords(lengthOf(values))) true
@@ -54,7 +58,7 @@ private[spark] final class CatalystCondition private (
       catch { case NonFatal(_) | _: LinkageError | _: StackOverflowError => true }
 
   private def lengthOf(values: Seq[ZoneValue]): Int =
-    values.iterator.collect { case text: BytesValue => text.sizeBytes }.sum
+    values.iterator.collect { case bytes: BytesValue => bytes.sizeBytes }.sum
 
   private def decode(value: ZoneValue, dataType: DataType): Any =
     value match {
@@ -70,8 +74,12 @@ private[spark] final class CatalystCondition private (
 
 private[spark] object CatalystCondition {
 
-  /** Returns the condition on its columns, or None if it may depend on more than their values. */
-  def of(condition: Expression, columns: ColumnResolver): Option[Evaluated] = {
+  /**
+   * Returns the condition on its columns, or None if it may depend on more than their values or is too much work.
+   *
+   * @param budget limits the work of all conditions that share it
+   */
+  def of(condition: Expression, columns: ColumnResolver, budget: EvaluationBudget): Option[Evaluated] = {
     val found = mutable.LinkedHashMap.empty[ColumnRef, DataType]
     val bound = condition.transformDown { case Bare(bare) =>
       columns.column(bare).fold(bare) { column =>
@@ -82,6 +90,7 @@ private[spark] object CatalystCondition {
     val isOfColumns = found.nonEmpty && found.size <= MaxColumns && bound.references.isEmpty
     for {
       written <- Option.when(isOfColumns && condition.dataType == BooleanType && BuiltIn(bound))(bound)
+      if EvaluationWork.isAffordable(written)
       constructed <- ExpressionText.of(written)
     } yield {
       val conf = SQLConf.get
@@ -93,7 +102,8 @@ private[spark] object CatalystCondition {
           found.values.toIndexedSeq,
           conf,
           Checksums.sha256(s"$settings $constructed"),
-          ExpressionSql.of(condition)
+          ExpressionSql.of(condition),
+          budget
         )
       )
     }

@@ -43,12 +43,14 @@ private[expression] object ExpressionText {
   private def literal(value: Any, dataType: DataType): Option[String] =
     (value, dataType) match {
       case (array: ArrayData, ArrayType(element, _)) =>
-        all(array.toObjectArray(element).iterator.map(Literal(_, element))).map(_.mkString("[", " ", "]"))
+        defined(array.toObjectArray(element).iterator.map(literal(_, element))).map(_.mkString("[", " ", "]"))
       case _ => part(value)
     }
 
-  private def all(arguments: Iterator[Any]): Option[Seq[String]] = {
-    val texts = arguments.map(part).toSeq
+  private def all(arguments: Iterator[Any]): Option[Seq[String]] = defined(arguments.map(part))
+
+  private def defined(found: Iterator[Option[String]]): Option[Seq[String]] = {
+    val texts = found.toSeq
     Option.when(texts.forall(_.isDefined))(texts.flatten)
   }
 }

@@ -43,6 +43,9 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
    */
   private var looks = ExpressionTranslator.MaxLooks
 
+  /** Remaining evaluations of functions; a condition that needs more becomes [[True]]. */
+  private var evaluations = ExpressionTranslator.MaxEvaluations
+
   /** Number of parts that could not be translated exactly. */
   private var doubts = 0
 
@@ -181,7 +184,7 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
           Predicate.or(told: _*)
         case function =>
           val step = TextFunctions.of(function).orElse(MonotoneFunctions.of(function))
-          step.fold(untold()) { s =>
+          step.filter(s => affords(s.evaluations(wanted))).fold(untold()) { s =>
             val arguments = s.preimage(wanted)
             if (!s.isExact || (arguments.ranges.isEverything && !wanted.ranges.isEverything)) doubts += 1
             rowsOf(s.child, arguments)
@@ -191,6 +194,12 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
   private def exhausted(): Boolean = {
     looks -= 1
     looks < 0
+  }
+
+  private def affords(wanted: Long): Boolean = {
+    val isAffordable = wanted <= evaluations
+    if (isAffordable) evaluations -= wanted
+    isAffordable
   }
 
   private def unless(condition: Expression): Predicate = either(when(condition, outcome = false), whenNull(condition))
@@ -207,6 +216,9 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
 
 private object ExpressionTranslator {
   private val MaxLooks = 2000
+
+  /** Some hundred milliseconds: an evaluation takes up to two microseconds. */
+  private val MaxEvaluations = 200000L
 }
 
 /** Matches expressions that may be a column, because they compute nothing. */

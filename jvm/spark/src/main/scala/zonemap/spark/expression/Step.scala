@@ -24,6 +24,9 @@ private[expression] sealed trait Step {
 
   /** True if the preimage contains only arguments with a wanted result and arguments without a known result. */
   def isExact: Boolean = true
+
+  /** The greatest number of evaluations of the function to find a preimage. */
+  def evaluations(wanted: Wanted): Long = 1
 }
 
 /** A part of the argument's domain on which a function keeps or reverses the order. */
@@ -58,6 +61,13 @@ private[expression] final class MonotoneStep(
     pieces.forall { case Piece(domain, _) =>
       domain.isEmpty || Seq(domain.first, domain.last).forall(x => Try(evaluate(x)).isSuccess)
     }
+
+  override def evaluations(wanted: Wanted): Long = {
+    val searches = pieces.iterator.filterNot(_.domain.isEmpty).map { case Piece(domain, _) =>
+      1L + java.lang.Long.SIZE - java.lang.Long.numberOfLeadingZeros(domain.last - domain.first)
+    }
+    searches.sum * 2 * Step.few(wanted.ranges).size
+  }
 
   override def preimage(wanted: Wanted): Wanted =
     try {

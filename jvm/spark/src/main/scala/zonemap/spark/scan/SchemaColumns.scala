@@ -10,7 +10,7 @@ import zonemap.core.fact.FactKind
 import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate, True}
 import zonemap.core.value.{ColumnType, DecimalType => ZoneDecimal, ZoneValue}
 import zonemap.iceberg.convert.{ColumnNames, IcebergValues}
-import zonemap.spark.expression.{CatalystCondition, ColumnResolver, MapEntry}
+import zonemap.spark.expression.{CatalystCondition, ColumnResolver, EvaluationBudget, MapEntry}
 
 /**
  * Resolves columns, fields of structs, and values of single map keys to columns of the index. It finds them by name in
@@ -25,12 +25,13 @@ private[spark] final class SchemaColumns(
     factsOf: ColumnId => Set[FactKind] = _ => Set.empty,
     canEvaluate: Seq[ColumnRef] => Boolean = _ => false)
     extends ColumnResolver {
+  private val budget = new EvaluationBudget
 
   override def knowsTexts(column: ColumnRef): Boolean =
     factsOf(column.id).exists(kind => kind == FactKind.Values || kind == FactKind.NGrams)
 
   override def evaluated(condition: Expression): Predicate =
-    CatalystCondition.of(condition, this).filter(found => canEvaluate(found.columns)).getOrElse(True)
+    CatalystCondition.of(condition, this, budget).filter(found => canEvaluate(found.columns)).getOrElse(True)
 
   override def column(expression: Expression): Option[ColumnRef] =
     expression match {

@@ -13,17 +13,16 @@ import zonemap.spark.scan.SwapRule
 /**
  * A query that shadow mode can run again and compare (SOUNDNESS, S140).
  *
- * @param plan the analyzed plan whose rows are compared, with pinned snapshots and with the current time as a literal
+ * @param plan the plan whose rows are compared: with pinned snapshots, the current time as a literal, and without what
+ *   depends on the order of rows
  * @param tables the Iceberg tables that the plan reads
- * @param exact columns whose values are equal in every run
- * @param inexact columns of floating-point numbers that depend on the order in which values are added
+ * @param columns columns whose values are equal in every run
  * @param text the text of the query, for messages
  */
 private[shadow] final case class Comparable(
     plan: LogicalPlan,
     tables: Seq[SparkTable],
-    exact: AttributeSet,
-    inexact: AttributeSet,
+    columns: AttributeSet,
     text: String)
 
 private[shadow] object Comparable {
@@ -38,13 +37,11 @@ private[shadow] object Comparable {
       _ <- no(query.withCachedData.exists(_.isInstanceOf[InMemoryRelation]), "it reads cached data")
       _ <- RepeatableQuery.obstacle(plan).toLeft(())
       now = ComputeCurrentTime(plan)
-      determined <- Determined.rows(now)
-      inexact <- InexactSums.of(determined.plan)
+      determined <- Determined.rows(OrderFree.of(now))
     } yield Comparable(
       determined.plan,
       tables(now),
-      if (determined.countOnly) AttributeSet.empty else AttributeSet(determined.plan.output) -- inexact,
-      if (determined.countOnly) AttributeSet.empty else inexact,
+      if (determined.countOnly) AttributeSet.empty else AttributeSet(determined.plan.output),
       textOf(query)
     )
   }

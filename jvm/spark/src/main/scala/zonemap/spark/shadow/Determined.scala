@@ -33,10 +33,12 @@ private[shadow] object Determined {
     if (isCut(rest) || above.exists(node => node.expressions.exists(hasCut)) || between || sortedAfterwards)
       Left("it has a LIMIT below other operators")
     else
-      Right(below.collectFirst { case sort: Sort if sort.global => sort } match {
-        case Some(sort) => Determined(keysOf(sort, limits), countOnly = false)
-        case None       => Determined(plan, countOnly = true)
-      })
+      below.collectFirst { case sort: Sort if sort.global => sort } match {
+        case Some(sort) if sort.order.exists(key => !OrderFree.isDistinguished(key.child.dataType)) =>
+          Left("its order takes different values for equal")
+        case Some(sort) => Right(Determined(keysOf(sort, limits), countOnly = false))
+        case None       => Right(Determined(plan, countOnly = true))
+      }
   }
 
   /** Returns a plan that applies the limits to the sort and projects the rows to the sort keys. */

@@ -68,13 +68,13 @@ private[shadow] object RepeatableQuery {
     }
 
   /**
-   * True if the result does not depend on the order of rows, except by rounding and by the sign of zero, which
-   * [[InexactSums]] handles. Of texts that are equal in a collation, any may be the least; a sum that overflows on the
-   * way is NULL or an error, although a sum in another order does not overflow.
+   * True if the result does not depend on the order of rows, except as [[OrderFree]] handles. Of texts that are equal in
+   * a collation, any may be the least; a sum that overflows on the way is NULL or an error, although a sum in another
+   * order does not overflow.
    */
   private def isOrderFree(function: AggregateFunction): Boolean =
     function match {
-      case _: Min | _: Max                             => UnsafeRowUtils.isBinaryStable(function.dataType)
+      case _: Min | _: Max                             => OrderFree.isDistinguished(function.dataType)
       case sum: Sum                                    => isSummed(sum.child, sum.evalContext.evalMode)
       case average: Average                            => isSummed(average.child, average.evalMode)
       case _: Count | _: CountIf | _: CentralMomentAgg => true

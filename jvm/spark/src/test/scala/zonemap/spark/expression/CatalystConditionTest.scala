@@ -26,7 +26,8 @@ class CatalystConditionTest extends SharedSession {
   private def conditionOf(text: String): Expression =
     frame.where(text).queryExecution.optimizedPlan.collectFirst { case Filter(condition, _) => condition }.get
 
-  private def of(text: String): Option[Evaluated] = CatalystCondition.of(conditionOf(text), Columns)
+  private def of(text: String): Option[Evaluated] =
+    CatalystCondition.of(conditionOf(text), Columns, new EvaluationBudget)
 
   private def digest(text: String): String = of(text).get.condition.digest
 
@@ -38,6 +39,7 @@ class CatalystConditionTest extends SharedSession {
       "i % 2 = 1",
       "upper(s) RLIKE 'A.' AND length(s) > i",
       "array_contains(array('a', 'b'), s)",
+      "split_part(s, '-', 2) = 'x'",
       "hour(ts) = 3",
       "CASE WHEN md5(s) < 'b' THEN l ELSE i END IN (1, 2)",
       "get_json_object(s, '$.a') = 'x'",
@@ -71,6 +73,17 @@ class CatalystConditionTest extends SharedSession {
       "regexp_count(s, '(x?y)*z') = 1",
       "s RLIKE CAST(i AS STRING)", // any pattern
       "s LIKE concat('%', i)",
+      "CAST(s AS DECIMAL(10, 2)) = 5", // 1e-99999990 takes minutes
+      "try_cast(s AS DECIMAL(10, 2)) = 5",
+      "element_at(array(1, 2, 3), i) = 2", // Spark ends the process at the least integer
+      "size(array_insert(array(i), 100000000, i)) = 5",
+      "size(array_distinct(array_insert(array(s), 3, s))) = 5", // no bound is known
+      "array_contains(sequence(1, 70000), i)", // each evaluation takes too long, and so does its text
+      "contains(concat(repeat('a', 100000), s), repeat('a', 100000))",
+      "instr(concat(repeat('a', 100000), s), repeat('b', 100000)) = 7",
+      "length(concat_ws(repeat('x', 1000000), s, s, s, s, s, s, s, s, s, s)) = 5",
+      "length(array_join(split(concat(s, repeat('!', 300)), ''), repeat('x', 70000))) = 5",
+      "contains(s COLLATE UTF8_LCASE, 'x')", // may read the text again at each letter
       "b AND i % 2 = 1", // b is an unknown column
       "d + i > 3"
     ).foreach(text => assert(of(text).isEmpty, text))
@@ -122,7 +135,7 @@ class CatalystConditionTest extends SharedSession {
   }
 
   test("what would take too long is a match: long texts for patterns, texts that grow, many values") {
-    def may(text: String, value: String) = of(text).get.condition.mayHold(Seq(ZoneValues.ofString(value)))
+    def may(text: String, value: String) = of(text).forall(_.condition.mayHold(Seq(ZoneValues.ofString(value))))
     val patient = "s LIKE '%a_a%a_a%a_a%a_a%b%'"
     assert(!may(patient, "aaaa") && may(patient, "a" * 200))
     assert(!may("levenshtein(s, 'b') = 0", "a" * 1000) && may("levenshtein(s, concat(s, s)) = 0", "a" * 3000))
@@ -133,6 +146,11 @@ class CatalystConditionTest extends SharedSession {
     val condition = of("s RLIKE 'x.*y.*z.*b'").get.condition
     val kept = (1 to 4000).indexWhere(k => condition.mayHold(Seq(ZoneValues.ofString(f"a$k%019d"))))
     assert(kept > 10, "the limit of all evaluations")
+    assert(!may("contains(s, 'b')", "a" * 100000) && may(s"contains(s, '${"ab" * 100}')", "a" * 100000))
+    val shared = new EvaluationBudget
+    def next(k: Int) = CatalystCondition.of(conditionOf(s"s RLIKE 'x.*y.*$k.*b'"), Columns, shared).get.condition
+    val others = (1 to 100).indexWhere(k => next(k).mayHold(Seq(ZoneValues.ofString("a" * 20))))
+    assert(others > 5, "the limit of all conditions of a scan")
   }
 
   test("a condition is a match if it is one under any value of a conf that functions read with the rows") {

@@ -56,7 +56,8 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
 
   /** A resolver that also evaluates conditions on zones in which a column has a single known value. */
   private object Evaluating extends Resolver {
-    override def evaluated(condition: Expression): Predicate = CatalystCondition.of(condition, this).getOrElse(True)
+    override def evaluated(condition: Expression): Predicate =
+      CatalystCondition.of(condition, this, new EvaluationBudget).getOrElse(True)
   }
 
   private def optimized(condition: String): LogicalPlan = frame.where(condition).queryExecution.optimizedPlan
@@ -258,6 +259,14 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
           text)
       }
     }
+  }
+
+  test("functions are evaluated a limited number of times to find ranges, in each condition") {
+    def days(k: Int) = (1 to 365 by 7).map(d => (d + k) % 366).mkString(s"dayofyear(dt) IN (", ", ", ")")
+    def predicate(text: String) = translate(text).get._2
+    assert(predicate(days(0)) != True && predicate(s"${days(1)} AND ${days(2)}") != True)
+    assert(predicate((0 until 7).map(days).mkString(" OR ")) == True)
+    assert(predicate((0 until 7).map(k => s"WHEN ${days(k)} THEN $k").mkString("CASE ", " ", " END = 3")) == True)
   }
 
   test("parts of a text (S82)") {

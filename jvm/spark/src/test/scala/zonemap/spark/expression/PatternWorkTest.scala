@@ -29,6 +29,10 @@ class PatternWorkTest extends AnyFunSuite {
       "[a&&b]",
       "\\X",
       "a**",
+      "[\\c\\]?(a+)+\\1b]", // \\c\\ is one character
+      "\\B{4000000}x",
+      "(){400000}x",
+      "a" * 5000, // takes long to compile
       "(a",
       "a)"
     ).foreach(pattern => assert(PatternWork.ofRegex(pattern).isEmpty, pattern))
@@ -49,7 +53,7 @@ class PatternWorkTest extends AnyFunSuite {
       ""
     ).foreach(pattern => assert(PatternWork.ofRegex(pattern).isDefined, pattern))
     assert(PatternWork.ofRegex("^a.*b").contains(PatternWork(2, 1)))
-    assert(PatternWork.ofRegex("a|(b|c)?").contains(PatternWork(2, 8)))
+    assert(PatternWork.ofRegex("a|(b|c)?").contains(PatternWork(2, 8, blanks = 1)))
   }
 
   test("random patterns read no more characters than the bound has steps") {
@@ -81,7 +85,7 @@ class PatternWorkTest extends AnyFunSuite {
       for (text <- Texts) {
         val read = new Counted(text)
         compiled.matcher(read).matches()
-        assert(read.count <= MaxRatio * PatternWork.ofLike(pattern).steps(text.length.toDouble), (pattern, text))
+        assert(read.count <= MaxRatio * PatternWork.ofLike(pattern).get.steps(text.length.toDouble), (pattern, text))
       }
     }
   }
@@ -97,13 +101,13 @@ class PatternWorkTest extends AnyFunSuite {
         case 0 | 1 => "a"
         case 2     => "b"
         case 3     => "."
-        case 4     => Seq("[ab]", "[^b]", "\\w", "\\b", "^", "$")(random.nextInt(6))
+        case 4     => Seq("[ab]", "[^b]", "\\w", "\\b", "\\B", "^", "$", "[\\]a]", "[\\w-]")(random.nextInt(9))
         case 5     => s"(${piece(random, depth - 1)})"
         case 6     => s"(?:${piece(random, depth - 1)})"
         case _     => s"(${piece(random, depth - 1)}|${piece(random, depth - 1)})"
       }
     def repeated(): String =
-      part() + Seq("", "", "", "*", "+", "?", "*?", "++", "{2}", "{1,3}", "{2,}")(random.nextInt(11))
+      part() + Seq("", "", "", "*", "+", "?", "*?", "++", "{2}", "{1,3}", "{2,}", "{90}")(random.nextInt(12))
     Seq.fill(1 + random.nextInt(4))(repeated()).mkString + (if (random.nextInt(6) == 0) s"|${repeated()}" else "")
   }
 }

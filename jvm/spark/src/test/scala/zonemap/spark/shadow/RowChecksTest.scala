@@ -126,6 +126,9 @@ class RowChecksTest extends SharedSession {
       s"SELECT * FROM $t LIMIT 15",
       s"SELECT max(id), count(*), min(s) FROM $t WHERE id >= 5",
       s"SELECT p, sum(id / 3D), avg(id) FROM $t GROUP BY p",
+      s"SELECT p, CAST(sum(id / 3D) AS STRING) FROM $t GROUP BY p HAVING sum(id / 3D) > 100",
+      s"SELECT round(stddev(id), 2), sign(sum(id - 20.5D)), CAST(min(id * 0D) AS STRING) FROM $t WHERE id > 3",
+      s"SELECT id FROM $t ORDER BY id * -0D, id LIMIT 3",
       s"SELECT * FROM $t WHERE id + 1 = 8",
       s"SELECT t.id FROM $t t JOIN $d d ON t.id = d.id WHERE d.s = '7'",
       s"SELECT * FROM $t WHERE id IN (SELECT id FROM $d WHERE s LIKE '1%')",
@@ -148,9 +151,10 @@ class RowChecksTest extends SharedSession {
       "a list of a group" -> (() => sql(s"SELECT collect_list(s) FROM $t GROUP BY p").collect()),
       "a limit within" -> (() => sql(s"SELECT max(id) FROM (SELECT id FROM $t LIMIT 5)").collect()),
       "a limit in a subquery" -> (() => sql(s"SELECT id FROM $t WHERE id IN (SELECT id FROM $t LIMIT 5)").collect()),
-      "a condition on a sum of doubles" -> (() =>
-        sql(s"SELECT p FROM $t GROUP BY p HAVING sum(id / 3D) > 100").collect()),
-      "a text of a sum of doubles" -> (() => sql(s"SELECT CAST(sum(id / 3D) AS STRING) FROM $t GROUP BY p").collect()),
+      "first rows by texts that are equal in a collation" -> (() =>
+        sql(s"SELECT id FROM $t ORDER BY s COLLATE UTF8_LCASE LIMIT 3").collect()),
+      "the sign of a zero within the least array" -> (() =>
+        sql(s"SELECT CAST(min(array(id / 3D)) AS STRING) FROM $t").collect()),
       "the least of texts that are equal in a collation" -> (() =>
         sql(s"SELECT CAST(min(s COLLATE UTF8_LCASE) AS STRING COLLATE UTF8_BINARY) FROM $t").collect()),
       "groups of a collation" -> (() =>
@@ -158,7 +162,6 @@ class RowChecksTest extends SharedSession {
           .collect()),
       "a sum that is NULL if it overflows on the way" -> (() => sql(s"SELECT try_sum(id) FROM $t").collect()),
       "a sum of the largest decimals" -> (() => sql(s"SELECT sum(CAST(id AS DECIMAL(38, 0))) FROM $t").collect()),
-      "the sign of a zero" -> (() => sql(s"SELECT CAST(min(id / 3D) AS STRING) FROM $t").collect()),
       "a map" -> (() => sql(s"SELECT map(id, s) FROM $t").collect()),
       "a window" -> (() => sql(s"SELECT row_number() OVER (ORDER BY p) FROM $t").collect()),
       "a metadata table" -> (() => sql(s"SELECT a.file_path FROM $t.files a JOIN $t b ON b.id = 3").collect())
@@ -186,7 +189,7 @@ class RowChecksTest extends SharedSession {
     def digest(values: String): RowDigest = {
       val texts = sql(s"SELECT CAST(a AS STRING), CAST(b AS STRING) FROM VALUES $values AS t(a, b)")
       val plan = texts.queryExecution.analyzed
-      val compared = Comparable(plan, Nil, AttributeSet(plan.output), AttributeSet.empty, values)
+      val compared = Comparable(plan, Nil, AttributeSet(plan.output), values)
       val query = spark.asInstanceOf[ClassicSession].sessionState.executePlan(RowDigest.planOf(compared))
       RowDigest.read(query.executedPlan.executeCollectPublic().head)
     }
@@ -195,6 +198,34 @@ class RowChecksTest extends SharedSession {
     assert(differ("('a', NULL)", "(NULL, 'a')"))
     assert(differ("('a', 'b')", "('a', 'b'), ('a', 'b')"))
     assert(differ("('a', 'b')", "('a', 'c')"))
+  }
+
+  test("what is added and compared in any order has one digest, and other numbers have another") {
+    def digest(query: String, numbers: String*): RowDigest = {
+      val rows = numbers.zipWithIndex.map { case (number, i) => s"($i, $number)" }.mkString(", ")
+      // partitions are added in their order
+      val text = s"SELECT $query FROM (SELECT * FROM VALUES $rows AS t(i, x) DISTRIBUTE BY i SORT BY i)"
+      val plan = OrderFree.of(sql(text).queryExecution.analyzed)
+      val check = RowDigest.planOf(Comparable(plan, Nil, AttributeSet(plan.output), text))
+      RowDigest.read(
+        spark.asInstanceOf[ClassicSession].sessionState.executePlan(check).executedPlan.executeCollectPublic().head)
+    }
+    val results =
+      Seq("sum(x)", "avg(x)", "sum(CAST(x AS FLOAT))", "stddev(x)", "sign(sum(x))", "IF(sum(x) > 0.5, 'a', 'b')") :+
+        "sum(x) FILTER (WHERE x > -2)" :+ "CAST(sum(DISTINCT x) AS STRING)"
+    results.foreach { result =>
+      val numbers = Seq("1e16D", "1D", "-1e16D", "0.1D", "NULL")
+      val orders = numbers.permutations.zipWithIndex.collect { case (order, i) if i % 19 == 0 => order }
+      val digests = orders.map(digest(result, _: _*)).toSet
+      assert(digests.size == 1, result)
+      if (!result.contains("sign") && !result.contains("IF"))
+        assert(digest(result, numbers :+ "2D": _*) != digests.head, result)
+    }
+    for (extreme <- Seq("min", "max"); zero <- Seq("x", "CAST(x AS FLOAT)")) {
+      val least = s"CAST($extreme($zero) AS STRING)"
+      assert(digest(least, "0D", "-0D") == digest(least, "-0D", "0D"), least)
+      assert(digest(least, "0D") != digest(least, "1D"), least)
+    }
   }
 
   test("writes are not run again") {

@@ -1,0 +1,60 @@
+package zonemap.spark.shadow
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
+import org.apache.spark.sql.types._
+
+/**
+ * Replaces what depends on the order in which floating-point numbers are added or compared. This order depends on how
+ * files are split and read, so two correct runs may differ: in the last digits of a sum, in all digits if its numbers
+ * cancel out, and in the sign of a zero that is the least or greatest number (SOUNDNESS, S140).
+ */
+private[shadow] object OrderFree {
+
+  /**
+   * Returns a plan with a hash of the added numbers in place of each sum, average and deviation. The hash is another
+   * number than the sum, but two runs have the same one if they add the same numbers, in any order.
+   */
+  def of(plan: LogicalPlan): LogicalPlan =
+    plan.transformUpWithSubqueries { case node =>
+      node.transformExpressionsUp { case aggregate: AggregateExpression => orderFree(aggregate) }
+    }
+
+  private def orderFree(aggregate: AggregateExpression): Expression =
+    aggregate.aggregateFunction match {
+      case sum: Sum if isFloating(sum.dataType)             => hashOf(aggregate, sum.child)
+      case average: Average if isFloating(average.dataType) => hashOf(aggregate, average.child)
+      case moment: CentralMomentAgg                         => hashOf(aggregate, moment.child)
+      case _: Min | _: Max                                  => withoutSignOfZero(aggregate)
+      case _                                                => aggregate
+    }
+
+  /** The same number without the sign of a zero. */
+  private def withoutSignOfZero(number: Expression): Expression =
+    if (isFloating(number.dataType)) Add(number, Cast(Literal(0), number.dataType)) else number
+
+  /** Whether values of the type that compare as equal are the same, except for the sign of a zero of a number itself. */
+  def isDistinguished(dataType: DataType): Boolean =
+    isFloating(dataType) || UnsafeRowUtils.isBinaryStable(dataType) && !hasFloating(dataType)
+
+  private def hashOf(aggregate: AggregateExpression, child: Expression): Expression = {
+    val hash = BitwiseAnd(new XxHash64(Seq(child)), Literal(Mask))
+    val added = If(IsNull(child), Literal(null, LongType), hash)
+    Cast(aggregate.copy(aggregateFunction = Sum(added)), DoubleType)
+  }
+
+  /** Hashes of so many bits have an exact sum. */
+  private val Mask = (1L << 24) - 1
+
+  private def hasFloating(dataType: DataType): Boolean =
+    dataType match {
+      case ArrayType(element, _)  => hasFloating(element)
+      case MapType(key, value, _) => hasFloating(key) || hasFloating(value)
+      case struct: StructType     => struct.exists(field => hasFloating(field.dataType))
+      case other                  => isFloating(other)
+    }
+
+  private def isFloating(dataType: DataType): Boolean = dataType == DoubleType || dataType == FloatType
+}
