@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.expressions._
 
 /**
  * Matches Spark's own functions that the planner may evaluate with Spark's interpreter. It rejects code of users and
- * libraries, functions that depend on a session, a clock or a task, and functions whose work is not bounded.
+ * libraries, and functions that depend on a session, a clock or a task. [[EvaluationWork]] limits the work of the others.
  */
 private[expression] object BuiltIn {
 
@@ -20,7 +20,6 @@ private[expression] object BuiltIn {
       case _: BoundReference                       => true
       // the computing time depends on an argument
       case rounded: RoundBase if !isRoundedNear(rounded.right) => false
-      case function if FunctionWork.of(function).isEmpty       => false
       // rows may be evaluated under other confs
       case function if LateConfs.readsOthers(function) => false
       // a constant that is still not a literal depends on the session or the clock, or fails

@@ -35,6 +35,9 @@ private[expression] object FunctionWork {
         case _: Levenshtein => Option.unless(isCollated(function))(editing)
         case _: StringReplace | _: ConcatWs | _: ArrayJoin =>
           Option.unless(isCollated(function))(inserting)
+        // each letter of a format may become the name of a time zone, and takes long to read
+        case formatted: TimestampFormatterHelper =>
+          Option.when(formatted.children.lift(1).exists(isShort))(reading(40, FixedText))
         // the delimiter becomes a pattern, and the time to compile it grows with the square of its length
         case _: StringSplitSQL => Option.unless(isCollated(function))(pairing)
         case _: ArrayUnion | _: ArrayIntersect | _: ArrayExcept | _: ArraysOverlap | _: ArrayDistinct | _: SortArray =>
@@ -100,7 +103,7 @@ private[expression] object FunctionWork {
       // at the least integer it reads memory outside of the array, which may end the process
       case ElementAt(_, Literal(index: Int, _), _, _) if index != Int.MinValue => Some(reading(1))
       case _: ElementAt                                                        => None
-      case _: TruncDate | _: TruncTimestamp | _: NextDay | _: FromUTCTimestamp | _: ToUTCTimestamp | _: ToTimestamp |
+      case _: TruncDate | _: TruncTimestamp | _: NextDay | _: FromUTCTimestamp | _: ToUTCTimestamp |
           _: ConvertTimezone | _: MakeTimestamp =>
         Some(reading(1))
       case _: Md5 | _: Sha1 | _: Sha2 | _: SoundEx | _: Chr | _: Bin | _: Conv | _: DayName | _: MonthName =>
@@ -109,10 +112,12 @@ private[expression] object FunctionWork {
       case _: Upper | _: Lower | _: InitCap              => Some(reading(3))
       case _: Mask | _: ToCharacter | _: StringTranslate => Some(reading(4, FixedText))
       case _: Hex                                        => Some(reading(2, FixedText))
-      // a letter of a format may become the name of a time zone
-      case _: DateFormatClass | _: FromUnixTime => Some(reading(40, FixedText))
       case _ => Option.when((function +: function.children).forall(e => isFixed(e.dataType)))(reading(1))
     }
+
+  private def isShort(format: Expression): Boolean = textOf(format).exists(_.numBytes <= MaxFormat)
+
+  private val MaxFormat = 64
 
   /** The work of a function that finds patterns in its first argument. */
   private def ofPattern(function: Expression): Option[Option[FunctionWork]] =

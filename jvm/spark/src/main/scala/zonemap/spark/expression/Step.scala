@@ -25,8 +25,8 @@ private[expression] sealed trait Step {
   /** True if the preimage contains only arguments with a wanted result and arguments without a known result. */
   def isExact: Boolean = true
 
-  /** The greatest number of evaluations of the function to find a preimage. */
-  def evaluations(wanted: Wanted): Long = 1
+  /** The greatest number of evaluations of the function to find a preimage, or of steps that take as long. */
+  def evaluations(wanted: Wanted): Long = wanted.ranges.size.toLong
 }
 
 /** A part of the argument's domain on which a function keeps or reverses the order. */
@@ -174,6 +174,8 @@ private[expression] final class PrefixStep(override val child: Expression, lengt
 private[expression] final class ConcatStep(override val child: Expression, constant: BytesValue, open: Boolean)
     extends Step {
   override def isExact: Boolean = !open
+
+  override def evaluations(wanted: Wanted): Long = wanted.ranges.size * (if (open) 4L * ConcatStep.MaxHead else 1L)
 
   override def preimage(wanted: Wanted): Wanted = {
     val afterConstant = wanted.copy(ranges = Step.mapEnds(wanted.ranges, least))

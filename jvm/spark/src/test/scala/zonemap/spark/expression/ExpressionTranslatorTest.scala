@@ -267,6 +267,9 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
     assert(predicate(days(0)) != True && predicate(s"${days(1)} AND ${days(2)}") != True)
     assert(predicate((0 until 7).map(days).mkString(" OR ")) == True)
     assert(predicate((0 until 7).map(k => s"WHEN ${days(k)} THEN $k").mkString("CASE ", " ", " END = 3")) == True)
+    def texts(count: Int) =
+      (1 to count).map(k => s"'${"a" * 60}$k'").mkString("concat(s, CAST(i AS STRING)) IN (", ", ", ")")
+    assert(predicate(texts(300)) != True && predicate(texts(2000)) == True)
   }
 
   test("parts of a text (S82)") {
