@@ -75,6 +75,13 @@ def test_a_notebook_shows_the_section_and_hides_the_plan() -> None:
         "EXECUTE --x\r IMMEDIATE 'SELECT 1'",
         "EXECUTE -- a \\\n b\n IMMEDIATE 'SELECT 1'",
         "formatted EXECUTE IMMEDIATE 'SELECT 1'",
+        # the values of variables, nothing for one that is not defined
+        "${a.whole}",
+        "EXECUTE ${a.word} 'SELECT 1'",
+        "EXECUTE IMMED${a.none}IATE 'SELECT 1'",
+        "E${a.none}XECUTE IMMEDIATE 'SELECT 1'",
+        "EXPLAIN ${a.first} IMMEDIATE 'SELECT 1'",
+        "/* ${a.end} */ SELECT 1",
     ],
 )
 def test_a_statement_that_spark_executes_to_explain_it_is_refused(text: str) -> None:
@@ -84,8 +91,17 @@ def test_a_statement_that_spark_executes_to_explain_it_is_refused(text: str) -> 
     assert session.statements == []
 
 
-@pytest.mark.parametrize("text", ["SELECT 'execute immediate'", 'SELECT 1 AS `execute immediate`, "EXECUTE IMMEDIATE"'])
-def test_the_words_in_quotes_are_explained(text: str) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT 'execute immediate'",
+        'SELECT 1 AS `execute immediate`, "EXECUTE IMMEDIATE"',
+        "-- how to execute it\nSELECT 'immediate'",
+        "/* EXECUTE IMMEDIATE */ SELECT ${a.column} FROM t",
+        "EXPLAIN EXTENDED (SELECT 'execute immediate')",
+    ],
+)
+def test_statements_that_only_hold_the_words_are_explained(text: str) -> None:
     assert explained(PLAN, query=text).plan == PLAN
 
 

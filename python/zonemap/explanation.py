@@ -23,10 +23,15 @@ _SECTION = re.compile(r"^== Extended Information \(Zonemap\) ==\n(.*?)(?=^== |\Z
 #: Long lines stay in the notebook's column.
 _WRAPPED = ' style="white-space: pre-wrap; overflow-wrap: anywhere"'
 
-#: The first word of a statement, if no comment precedes it.
-_FIRST_WORD = re.compile(r"[\s(]*([A-Za-z]+)")
+#: The first word of a statement, behind EXPLAIN, and behind comments that end where anybody expects it.
+_FIRST_WORD = re.compile(
+    r"(?:[\s(]|--[^\r\n\\$]*\n|/\*[^*/$]*\*/|(?:EXPLAIN|LOGICAL|FORMATTED|EXTENDED|CODEGEN|COST)(?![\w$]))*"
+    r"([A-Z]+)(?![A-Z$])",
+    re.IGNORECASE,
+)
 _BEFORE_EXECUTE = frozenset(["EXECUTE", "EXPLAIN", "LOGICAL", "FORMATTED", "EXTENDED", "CODEGEN", "COST"])
-_EXECUTED = re.compile(r"\bEXECUTE\b.*\bIMMEDIATE\b", re.IGNORECASE | re.DOTALL)
+#: EXECUTE IMMEDIATE, or a variable, whose value Spark puts into the text.
+_EXECUTED = re.compile(r"\bEXECUTE\b.*\bIMMEDIATE\b|\$\{", re.IGNORECASE | re.DOTALL)
 
 _FAILED = "Error occurred during query planning:"
 
@@ -71,7 +76,7 @@ def explain(query: DataFrame | str, *, spark: SparkSession | None = None) -> Exp
         if _may_be_executed(text):
             raise InvalidArgumentError(
                 "Cannot explain EXECUTE IMMEDIATE: Spark executes its statement, even to explain it. Explain the text "
-                "of the statement."
+                "of the statement, without comments and variables before its first word."
             )
         plan = _explained(session, text)
     section = _SECTION.search(plan)
@@ -84,7 +89,7 @@ def explain(query: DataFrame | str, *, spark: SparkSession | None = None) -> Exp
 
 
 def _may_be_executed(text: str) -> bool:
-    """True if the text may be EXECUTE IMMEDIATE. Comments hide no word: only Spark's parser knows where they end."""
+    """True if the text may be EXECUTE IMMEDIATE. Only Spark knows where comments end, and the values of variables."""
     first = _FIRST_WORD.match(text)
     starts_otherwise = first is not None and first[1].upper() not in _BEFORE_EXECUTE
     return not starts_otherwise and _EXECUTED.search(text) is not None

@@ -16,12 +16,19 @@ import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression, Li
 private[expression] final class EvaluationWork(bound: Expression, times: => Int, budget: EvaluationBudget) {
   private val known = mutable.HashMap.empty[Int, Double]
 
+  /** Steps to estimate the work for one more length. */
+  private lazy val estimating = bound.collect { case function => function }.size * EvaluationWork.StepsOfAnEstimate
+
   /** True if the condition may be evaluated once more, for texts of `length` bytes together; counts the evaluation. */
   def affords(length: Int): Boolean =
-    budget.spend(known.getOrElseUpdate(length, times * EvaluationWork.steps(bound, length)))
+    (known.contains(length) || budget.spend(estimating)) &&
+      budget.spend(known.getOrElseUpdate(length, times * EvaluationWork.steps(bound, length)))
 }
 
 private[expression] object EvaluationWork {
+
+  /** For each function of a condition. */
+  private val StepsOfAnEstimate = 20.0
 
   /**
    * False if few evaluations are too much work, also those of empty texts, or if the work of a function is not known.

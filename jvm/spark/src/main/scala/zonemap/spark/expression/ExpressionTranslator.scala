@@ -43,7 +43,7 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
    */
   private var looks = ExpressionTranslator.MaxLooks
 
-  /** Remaining evaluations of functions; a condition that needs more becomes [[True]]. */
+  /** Remaining evaluations of functions, and of work that takes as long; a condition that needs more becomes [[True]]. */
   private var evaluations = ExpressionTranslator.MaxEvaluations
 
   /** Number of parts that could not be translated exactly. */
@@ -164,7 +164,7 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
         case Literal(value, dataType) => ofLiteral(value, dataType, wanted)
         case Bare(_)                  => columns.column(expression).fold(untold())(wanted.on)
         // the first value that is not null: SOUNDNESS, S57
-        case Coalesce(children) =>
+        case Coalesce(children) if affordsNested(children.size, wanted) =>
           children.init.foldRight(rowsOf(children.last, wanted)) { (child, rest) =>
             either(rowsOf(child, wanted.withoutNulls), both(rowsOf(child, Wanted.onlyNull), rest))
           }
@@ -172,7 +172,7 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
           either(
             both(when(condition, outcome = true), rowsOf(yes, wanted)),
             both(unless(condition), rowsOf(no, wanted)))
-        case CaseWhen(branches, otherwise) =>
+        case CaseWhen(branches, otherwise) if affordsNested(branches.size, wanted) =>
           val last = otherwise.fold(if (wanted.nulls) True else False: Predicate)(rowsOf(_, wanted))
           branches.foldRight(last) { case ((condition, value), rest) =>
             either(both(when(condition, outcome = true), rowsOf(value, wanted)), both(unless(condition), rest))
@@ -202,6 +202,10 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
     isAffordable
   }
 
+  /** Counts a chain of parts: each part is compared with all behind it, range by range. */
+  private def affordsNested(parts: Int, wanted: Wanted): Boolean =
+    affords(parts.toLong * parts * (1 + wanted.ranges.size) / ExpressionTranslator.ComparisonsAtOnce)
+
   private def unless(condition: Expression): Predicate = either(when(condition, outcome = false), whenNull(condition))
 
   private def both(left: Predicate, right: Predicate): Predicate = Predicate.and(left, right)
@@ -219,6 +223,9 @@ private object ExpressionTranslator {
 
   /** Some hundred milliseconds: an evaluation takes up to two microseconds. */
   private val MaxEvaluations = 200000L
+
+  /** So many comparisons of ranges take as long as an evaluation. */
+  private val ComparisonsAtOnce = 64L
 }
 
 /** Matches expressions that may be a column, because they compute nothing. */

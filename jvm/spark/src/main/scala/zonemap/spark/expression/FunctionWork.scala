@@ -128,20 +128,18 @@ private[expression] object FunctionWork {
       case RegExpInStr(_, pattern, _)      => regex(pattern)
       case StringSplit(_, pattern, _)      => regex(pattern)
       case RegExpReplace(_, pattern, _, _) => regex(pattern).map(_.copy(size = inserted))
-      case Like(_, pattern, _)             => textOf(pattern).flatMap(text => likes(Seq(text)))
-      case LikeAll(_, patterns)            => likes(patterns)
-      case NotLikeAll(_, patterns)         => likes(patterns)
-      case LikeAny(_, patterns)            => likes(patterns)
-      case NotLikeAny(_, patterns)         => likes(patterns)
+      case Like(_, pattern, _)             => textOf(pattern).map(text => likes(Seq(text)))
+      case LikeAll(_, patterns)            => Some(likes(patterns))
+      case NotLikeAll(_, patterns)         => Some(likes(patterns))
+      case LikeAny(_, patterns)            => Some(likes(patterns))
+      case NotLikeAny(_, patterns)         => Some(likes(patterns))
     }
 
   private def regex(pattern: Expression): Option[FunctionWork] =
     textOf(pattern).flatMap(text => PatternWork.ofRegex(text.toString)).map(work => matching(Seq(work)))
 
-  private def likes(patterns: Seq[UTF8String]): Option[FunctionWork] = {
-    val works = patterns.filter(_ != null).map(pattern => PatternWork.ofLike(pattern.toString))
-    Option.when(works.forall(_.isDefined))(matching(works.flatten))
-  }
+  private def likes(patterns: Seq[UTF8String]): FunctionWork =
+    matching(patterns.filter(_ != null).map(pattern => PatternWork.ofLike(pattern.toString)))
 
   private def matching(patterns: Seq[PatternWork]) =
     FunctionWork(sizes => patterns.map(_.steps(sizes.head)).sum, 2 * _.sum) // a text in pieces of one letter

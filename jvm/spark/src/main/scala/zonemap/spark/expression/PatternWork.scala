@@ -9,26 +9,30 @@ import scala.annotation.tailrec
  * @param repetitions number of the repetitions, and of the places where a match may begin
  * @param choices number of the combinations of alternatives and optional parts
  * @param blanks number of the parts that read no character, each as often as it is repeated
+ * @param compiling steps to compile the pattern
  */
-private[expression] final case class PatternWork(repetitions: Int, choices: Double, blanks: Double = 0) {
+private[expression] final case class PatternWork(
+    repetitions: Int,
+    choices: Double,
+    blanks: Double = 0,
+    compiling: Double = 0) {
 
   /** The greatest number of steps for a text of `length` characters. */
-  def steps(length: Double): Double = choices * math.pow(length + blanks + 2, repetitions.toDouble)
+  def steps(length: Double): Double = compiling + choices * math.pow(length + blanks + 2, repetitions.toDouble)
 }
 
 private[expression] object PatternWork {
 
   /** The work to find a pattern of `java.util.regex`; `None` if it may grow exponentially with the text. */
-  def ofRegex(pattern: String): Option[PatternWork] = new Parser(pattern).work.filter(_ => isShort(pattern))
+  def ofRegex(pattern: String): Option[PatternWork] =
+    new Parser(pattern).work.map(_.copy(compiling = compiling(pattern)))
 
   /** The work to match a pattern of LIKE, which becomes `.*` for each percent sign. */
-  def ofLike(pattern: String): Option[PatternWork] =
-    Option.when(isShort(pattern))(PatternWork(1 + pattern.count(_ == '%'), 1))
+  def ofLike(pattern: String): PatternWork =
+    PatternWork(1 + pattern.count(_ == '%'), 1, compiling = compiling(pattern))
 
   /** The time to compile a pattern grows with the square of its length. */
-  private def isShort(pattern: String): Boolean = pattern.length <= MaxLength
-
-  private val MaxLength = 2000
+  private def compiling(pattern: String): Double = math.pow(pattern.length.toDouble, 2) / 4
 
   /** What a group, or the whole pattern, contains so far. */
   private final case class Group(repetitions: Int = 0, choices: Double = 1, alternatives: Int = 1, blanks: Double = 0) {

@@ -175,7 +175,7 @@ private[expression] final class ConcatStep(override val child: Expression, const
     extends Step {
   override def isExact: Boolean = !open
 
-  override def evaluations(wanted: Wanted): Long = wanted.ranges.size * (if (open) 4L * ConcatStep.MaxHead else 1L)
+  override def evaluations(wanted: Wanted): Long = wanted.ranges.size * (if (open) ConcatStep.Open else 1L)
 
   override def preimage(wanted: Wanted): Wanted = {
     val afterConstant = wanted.copy(ranges = Step.mapEnds(wanted.ranges, least))
@@ -205,6 +205,9 @@ private object ConcatStep {
 
   /** Largest number of bytes of a prefix that is distinguished. */
   private val MaxHead = 64
+
+  /** For the prefixes of one range: each takes as long as many evaluations, because files are compared with it. */
+  private val Open = 16L * MaxHead
 }
 
 /** The decimal text of an integer. A single wanted text determines the integer; a range of texts retains all: S56. */

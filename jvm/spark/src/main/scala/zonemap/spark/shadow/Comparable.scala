@@ -37,7 +37,9 @@ private[shadow] object Comparable {
       _ <- no(query.withCachedData.exists(_.isInstanceOf[InMemoryRelation]), "it reads cached data")
       _ <- RepeatableQuery.obstacle(plan).toLeft(())
       now = ComputeCurrentTime(plan)
-      determined <- Determined.rows(OrderFree.of(now))
+      orderFree = OrderFree.of(now)
+      _ <- no((orderFree ne now) && OrderFree.isOfAnySize(now), "the size of a value may depend on a sum")
+      determined <- Determined.rows(orderFree)
     } yield Comparable(
       determined.plan,
       tables(now),

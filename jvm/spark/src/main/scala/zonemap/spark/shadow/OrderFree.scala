@@ -31,6 +31,19 @@ private[shadow] object OrderFree {
       case _                                                => aggregate
     }
 
+  /** Whether the plan makes values whose size depends on a number, which may be another one in place of a sum. */
+  def isOfAnySize(plan: LogicalPlan): Boolean = {
+    var found = false
+    plan.foreachWithSubqueries { node =>
+      found ||= node.expressions.exists(_.exists {
+        case _: StringRepeat | _: StringSpace | _: StringLPad | _: StringRPad | _: ArrayRepeat | _: Sequence => true
+        case _: FormatString | _: FormatNumber | _: ArrayInsert | _: BinaryPad                               => true
+        case _                                                                                               => false
+      })
+    }
+    found
+  }
+
   /** The same number without the sign of a zero. */
   private def withoutSignOfZero(number: Expression): Expression =
     if (isFloating(number.dataType)) Add(number, Cast(Literal(0), number.dataType)) else number
@@ -39,14 +52,15 @@ private[shadow] object OrderFree {
   def isDistinguished(dataType: DataType): Boolean =
     isFloating(dataType) || UnsafeRowUtils.isBinaryStable(dataType) && !hasFloating(dataType)
 
+  /** A number from 0 to 1, because functions of a great number may take long and need much memory. */
   private def hashOf(aggregate: AggregateExpression, child: Expression): Expression = {
-    val hash = BitwiseAnd(new XxHash64(Seq(child)), Literal(Mask))
-    val added = If(IsNull(child), Literal(null, LongType), hash)
-    Cast(aggregate.copy(aggregateFunction = Sum(added)), DoubleType)
+    val hash = Pmod(new XxHash64(Seq(child)), Literal(Hashes))
+    val sum = aggregate.copy(aggregateFunction = Sum(If(IsNull(child), Literal(null, LongType), hash)))
+    Divide(Cast(Pmod(sum, Literal(Hashes)), DoubleType), Literal(Hashes.toDouble))
   }
 
-  /** Hashes of so many bits have an exact sum. */
-  private val Mask = (1L << 24) - 1
+  /** So many hashes have an exact sum, and are exact as doubles. */
+  private val Hashes = 1L << 24
 
   private def hasFloating(dataType: DataType): Boolean =
     dataType match {

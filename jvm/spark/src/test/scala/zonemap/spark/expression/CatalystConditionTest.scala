@@ -73,6 +73,8 @@ class CatalystConditionTest extends SharedSession {
       "regexp_count(s, '(x?y)*z') = 1",
       "s RLIKE CAST(i AS STRING)", // any pattern
       "s LIKE concat('%', i)",
+      "s LIKE concat('%a_', repeat('a', 5000))", // takes long to compile
+      "s RLIKE repeat('a', 5000)",
       "CAST(s AS DECIMAL(10, 2)) = 5", // 1e-99999990 takes minutes
       "try_cast(s AS DECIMAL(10, 2)) = 5",
       "element_at(array(1, 2, 3), i) = 2", // Spark ends the process at the least integer

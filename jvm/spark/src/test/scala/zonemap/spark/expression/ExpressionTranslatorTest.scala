@@ -269,7 +269,11 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
     assert(predicate((0 until 7).map(k => s"WHEN ${days(k)} THEN $k").mkString("CASE ", " ", " END = 3")) == True)
     def texts(count: Int) =
       (1 to count).map(k => s"'${"a" * 60}$k'").mkString("concat(s, CAST(i AS STRING)) IN (", ", ", ")")
-    assert(predicate(texts(300)) != True && predicate(texts(2000)) == True)
+    assert(predicate(texts(100)) != True && predicate(texts(2000)) == True)
+    def branches(count: Int) =
+      (1 to count).map(k => s"WHEN i = $k THEN l").mkString("CASE ", " ", " ELSE l + 1 END IN ")
+    val numbers = (1 to 1000).map(_ * 7).mkString("(", ", ", ")")
+    assert(predicate(branches(10) + numbers) != True && predicate(branches(200) + numbers) == True)
   }
 
   test("parts of a text (S82)") {

@@ -32,7 +32,6 @@ class PatternWorkTest extends AnyFunSuite {
       "[\\c\\]?(a+)+\\1b]", // \\c\\ is one character
       "\\B{4000000}x",
       "(){400000}x",
-      "a" * 5000, // takes long to compile
       "(a",
       "a)"
     ).foreach(pattern => assert(PatternWork.ofRegex(pattern).isEmpty, pattern))
@@ -52,8 +51,8 @@ class PatternWorkTest extends AnyFunSuite {
       "[^/]+$",
       ""
     ).foreach(pattern => assert(PatternWork.ofRegex(pattern).isDefined, pattern))
-    assert(PatternWork.ofRegex("^a.*b").contains(PatternWork(2, 1)))
-    assert(PatternWork.ofRegex("a|(b|c)?").contains(PatternWork(2, 8, blanks = 1)))
+    assert(PatternWork.ofRegex("^a.*b").map(_.copy(compiling = 0)).contains(PatternWork(2, 1)))
+    assert(PatternWork.ofRegex("a|(b|c)?").map(_.copy(compiling = 0)).contains(PatternWork(2, 8, blanks = 1)))
   }
 
   test("random patterns read no more characters than the bound has steps") {
@@ -85,7 +84,7 @@ class PatternWorkTest extends AnyFunSuite {
       for (text <- Texts) {
         val read = new Counted(text)
         compiled.matcher(read).matches()
-        assert(read.count <= MaxRatio * PatternWork.ofLike(pattern).get.steps(text.length.toDouble), (pattern, text))
+        assert(read.count <= MaxRatio * PatternWork.ofLike(pattern).steps(text.length.toDouble), (pattern, text))
       }
     }
   }

@@ -126,7 +126,7 @@ class RowChecksTest extends SharedSession {
       s"SELECT * FROM $t LIMIT 15",
       s"SELECT max(id), count(*), min(s) FROM $t WHERE id >= 5",
       s"SELECT p, sum(id / 3D), avg(id) FROM $t GROUP BY p",
-      s"SELECT p, CAST(sum(id / 3D) AS STRING) FROM $t GROUP BY p HAVING sum(id / 3D) > 100",
+      s"SELECT p, CAST(sum(id / 3D) AS STRING) FROM $t GROUP BY p HAVING sum(id / 3D) > 0.5",
       s"SELECT round(stddev(id), 2), sign(sum(id - 20.5D)), CAST(min(id * 0D) AS STRING) FROM $t WHERE id > 3",
       s"SELECT id FROM $t ORDER BY id * -0D, id LIMIT 3",
       s"SELECT * FROM $t WHERE id + 1 = 8",
@@ -162,6 +162,10 @@ class RowChecksTest extends SharedSession {
           .collect()),
       "a sum that is NULL if it overflows on the way" -> (() => sql(s"SELECT try_sum(id) FROM $t").collect()),
       "a sum of the largest decimals" -> (() => sql(s"SELECT sum(CAST(id AS DECIMAL(38, 0))) FROM $t").collect()),
+      "a function that fails for a hash in place of an average" -> (() =>
+        sql(s"SELECT element_at(array(1, 2), CAST(avg(id / 3D) > 1 AS INT)) FROM $t").collect()),
+      "a text whose length depends on an average" -> (() =>
+        sql(s"SELECT lpad('x', CAST(avg(id / 3D) AS INT), 'y') FROM $t").collect()),
       "a map" -> (() => sql(s"SELECT map(id, s) FROM $t").collect()),
       "a window" -> (() => sql(s"SELECT row_number() OVER (ORDER BY p) FROM $t").collect()),
       "a metadata table" -> (() => sql(s"SELECT a.file_path FROM $t.files a JOIN $t b ON b.id = 3").collect())
