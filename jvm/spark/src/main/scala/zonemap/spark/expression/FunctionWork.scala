@@ -151,13 +151,7 @@ private[expression] object FunctionWork {
     }
 
   /** Whether texts are compared by a collation, which may read a text again at each place. */
-  private def isCollated(function: Expression): Boolean = function.children.exists(e => has(e.dataType)(isCollation))
-
-  private def isCollation(dataType: DataType): Boolean =
-    dataType match {
-      case text: StringType => text != StringType
-      case _                => false
-    }
+  private def isCollated(function: Expression): Boolean = function.children.exists(e => has(e.dataType)(LateConfs.isCollated))
 
   private def hasText(dataType: DataType): Boolean = has(dataType)(_.isInstanceOf[StringType])
   private def hasDecimal(dataType: DataType): Boolean = has(dataType)(_.isInstanceOf[DecimalType])

@@ -57,7 +57,8 @@ private[expression] object LateConfs {
     LateConf(SQLConf.LEGACY_TRUNCATE_FOR_EMPTY_REGEX_SPLIT.key, Flags, _.isInstanceOf[StringSplit])
   )
 
-  private def isCollated(dataType: DataType): Boolean =
+  /** True for texts that are compared by a collation. */
+  def isCollated(dataType: DataType): Boolean =
     dataType match {
       case text: StringType => text != StringType
       case _                => false
