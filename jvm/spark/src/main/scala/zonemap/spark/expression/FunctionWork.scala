@@ -151,7 +151,8 @@ private[expression] object FunctionWork {
     }
 
   /** Whether texts are compared by a collation, which may read a text again at each place. */
-  private def isCollated(function: Expression): Boolean = function.children.exists(e => has(e.dataType)(LateConfs.isCollated))
+  private def isCollated(function: Expression): Boolean =
+    function.children.exists(e => has(e.dataType)(LateConfs.isCollated))
 
   private def hasText(dataType: DataType): Boolean = has(dataType)(_.isInstanceOf[StringType])
   private def hasDecimal(dataType: DataType): Boolean = has(dataType)(_.isInstanceOf[DecimalType])
