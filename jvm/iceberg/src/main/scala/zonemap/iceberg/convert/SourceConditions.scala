@@ -155,13 +155,13 @@ private[zonemap] object SourceConditions {
     literal(source, value).fold[Expression](Expressions.alwaysTrue())(Expressions.lessThan[AnyRef](source.name, _))
 
   /**
-   * The value as Iceberg's literal; `None` for a text with U+FFFD, which replaces malformed UTF-8: the stored text
-   * may be another one (S16).
+   * The value as Iceberg's literal; `None` for the end of a range that is beyond the type, as behind TRUE, and for a
+   * text with U+FFFD, which replaces malformed UTF-8: the stored text may be another one (S16).
    */
   private def literal(source: Source, value: ZoneValue): Option[AnyRef] =
     source.columnType.reencode(value, source.filterType).flatMap { encoded =>
       (source.columnType, encoded) match {
-        case (BooleanType, LongValue(v))              => Some(java.lang.Boolean.valueOf(v != 0))
+        case (BooleanType, LongValue(v)) => Option.when(v == 0 || v == 1)(java.lang.Boolean.valueOf(v == 1))
         case (DateType, LongValue(v)) if v.isValidInt => Some(java.lang.Integer.valueOf(v.toInt))
         case (DateType, _)                            => None
         case (decimal: DecimalType, v)   => fitting(new JBigDecimal(ZoneValues.toUnscaled(v), decimal.scale), decimal)
