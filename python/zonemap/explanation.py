@@ -23,13 +23,12 @@ _SECTION = re.compile(r"^== Extended Information \(Zonemap\) ==\n(.*?)(?=^== |\Z
 #: Long lines stay in the notebook's column.
 _WRAPPED = ' style="white-space: pre-wrap; overflow-wrap: anywhere"'
 
+_OF_EXPLAIN = ("EXPLAIN", "LOGICAL", "FORMATTED", "EXTENDED", "CODEGEN", "COST")
 #: The first word of a statement, behind EXPLAIN, and behind comments that end where anybody expects it.
 _FIRST_WORD = re.compile(
-    r"(?:[\s(]|--[^\r\n\\$]*\n|/\*[^*/$]*\*/|(?:EXPLAIN|LOGICAL|FORMATTED|EXTENDED|CODEGEN|COST)(?![\w$]))*"
-    r"([A-Z]+)(?![A-Z$])",
+    rf"(?:[\s(]|--[^\r\n\\$]*\n|/\*[^*/$]*\*/|(?:{'|'.join(_OF_EXPLAIN)})(?![\w$]))*([A-Z]+)(?![A-Z$])",
     re.IGNORECASE,
 )
-_BEFORE_EXECUTE = frozenset(["EXECUTE", "EXPLAIN", "LOGICAL", "FORMATTED", "EXTENDED", "CODEGEN", "COST"])
 #: EXECUTE IMMEDIATE, or a variable, whose value Spark puts into the text.
 _EXECUTED = re.compile(r"\bEXECUTE\b.*\bIMMEDIATE\b|\$\{", re.IGNORECASE | re.DOTALL)
 
@@ -91,7 +90,7 @@ def explain(query: DataFrame | str, *, spark: SparkSession | None = None) -> Exp
 def _may_be_executed(text: str) -> bool:
     """True if the text may be EXECUTE IMMEDIATE. Only Spark knows where comments end, and the values of variables."""
     first = _FIRST_WORD.match(text)
-    starts_otherwise = first is not None and first[1].upper() not in _BEFORE_EXECUTE
+    starts_otherwise = first is not None and first[1].upper() not in (*_OF_EXPLAIN, "EXECUTE")
     return not starts_otherwise and _EXECUTED.search(text) is not None
 
 
