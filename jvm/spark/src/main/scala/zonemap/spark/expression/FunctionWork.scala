@@ -152,16 +152,8 @@ private[expression] object FunctionWork {
 
   /** Whether texts are compared by a collation, which may read a text again at each place. */
   private def isCollated(function: Expression): Boolean =
-    function.children.exists(e => has(e.dataType)(LateConfs.isCollated))
+    function.children.exists(e => NestedTypes.contains(e.dataType)(LateConfs.isCollated))
 
-  private def hasText(dataType: DataType): Boolean = has(dataType)(_.isInstanceOf[StringType])
-  private def hasDecimal(dataType: DataType): Boolean = has(dataType)(_.isInstanceOf[DecimalType])
-
-  private def has(dataType: DataType)(is: DataType => Boolean): Boolean =
-    is(dataType) || (dataType match {
-      case ArrayType(element, _)  => has(element)(is)
-      case MapType(key, value, _) => has(key)(is) || has(value)(is)
-      case struct: StructType     => struct.exists(field => has(field.dataType)(is))
-      case _                      => false
-    })
+  private def hasText(dataType: DataType): Boolean = NestedTypes.contains(dataType)(_.isInstanceOf[StringType])
+  private def hasDecimal(dataType: DataType): Boolean = NestedTypes.contains(dataType)(_.isInstanceOf[DecimalType])
 }

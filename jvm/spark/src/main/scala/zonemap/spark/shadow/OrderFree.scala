@@ -6,6 +6,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
 import org.apache.spark.sql.types._
 
+import zonemap.spark.expression.NestedTypes
+
 /**
  * Replaces what depends on the order in which floating-point numbers are added or compared. This order depends on how
  * files are split and read, so two correct runs may differ: in the last digits of a sum, in all digits if its numbers
@@ -50,7 +52,7 @@ private[shadow] object OrderFree {
 
   /** Whether values of the type that compare as equal are the same, except for the sign of a zero of a number itself. */
   def isDistinguished(dataType: DataType): Boolean =
-    isFloating(dataType) || UnsafeRowUtils.isBinaryStable(dataType) && !hasFloating(dataType)
+    isFloating(dataType) || UnsafeRowUtils.isBinaryStable(dataType) && !NestedTypes.contains(dataType)(isFloating)
 
   /** A number from 0 to 1, because functions of a great number may take long and need much memory. */
   private def hashOf(aggregate: AggregateExpression, child: Expression): Expression = {
@@ -61,14 +63,6 @@ private[shadow] object OrderFree {
 
   /** So many hashes have an exact sum, and are exact as doubles. */
   private val Hashes = 1L << 24
-
-  private def hasFloating(dataType: DataType): Boolean =
-    dataType match {
-      case ArrayType(element, _)  => hasFloating(element)
-      case MapType(key, value, _) => hasFloating(key) || hasFloating(value)
-      case struct: StructType     => struct.exists(field => hasFloating(field.dataType))
-      case other                  => isFloating(other)
-    }
 
   private def isFloating(dataType: DataType): Boolean = dataType == DoubleType || dataType == FloatType
 }
