@@ -86,6 +86,14 @@ class Metrics:
             else:
                 held.put(self.field_id(column), self.spark._jvm.java.nio.ByteBuffer.wrap(bytearray(raw)))
 
+    def nulls(self, column: str, count: int) -> None:
+        """Sets the null count of the column."""
+        jvm = self.spark._jvm
+        mapper = jvm.com.fasterxml.jackson.databind.ObjectMapper()  # py4j would send a small count as an Integer
+        kinds = [jvm.java.lang.Class.forName(f"java.{name}") for name in ("util.HashMap", "lang.Integer", "lang.Long")]
+        kind = mapper.getTypeFactory().constructMapType(*kinds)
+        self.null_counts.putAll(mapper.readValue(f'{{"{self.field_id(column)}": {count}}}', kind))
+
     def all_null(self, column: str) -> None:
         """Records every value of the column as null."""
         ours = self.spark._jvm.java.util.HashMap(self.value_counts)

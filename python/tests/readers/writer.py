@@ -90,7 +90,7 @@ class Options:
     packed_codes: bool = False
     packed_exact: bool = False
     compressed: bool = False
-    provenance: bytes = b"\0"
+    provenance: bytes = b"\1"
     columns: set[int] | None = None
     change_section: Callable[[int, int, bytes], bytes] = field(default=lambda kind, item, data: data)
 

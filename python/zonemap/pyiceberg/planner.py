@@ -28,7 +28,6 @@ from zonemap.pyiceberg.version import SegmentRef, Version, read_version
 
 _LOG = logging.getLogger(__name__)
 _FORMAT_VERSIONS = (1, 2, 3)
-_NAME_MAPPING = "schema.name-mapping.default"
 _EMPTY_FILES = "include_empty_files"
 
 
@@ -135,7 +134,7 @@ class _Opened:
         scan, metadata = self._scan, self._scan.table_metadata
         bound = bind(metadata.schema(), rewrite_not(scan.row_filter), scan.case_sensitive)
         node = convert(bound)
-        trust = Trust(_NAME_MAPPING in metadata.properties, self._version.contradicted, metadata.specs())
+        trust = Trust(self._version.contradicted, metadata.specs())
         keeps_empty = scan.options.get(_EMPTY_FILES, "false").lower() in {"y", "yes", "t", "true", "on", "1"}
         maker = TaskMaker(scan, bound, self._delete_index(), keeps_empty)
         evaluator = Evaluator()

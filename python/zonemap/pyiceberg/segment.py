@@ -30,7 +30,9 @@ _ROWS_AT_ONCE = 1 << 16
 FORMAT, FILE_SIZE, RECORD_COUNT, PARTITION, DATA_SEQUENCE = 1, 2, 3, 4, 5
 _SORT_ORDER, _SPLIT_COUNT, _SPLIT_OFFSETS = 8, 9, 10
 
-_BY_ENGINE, _IMPORTED = 1, 2
+#: Provenances: written by an engine, and appended by a committer of append ingestion.
+_PROVEN = (1, 3)
+_MOST_PROVENANCE = 3
 
 
 @dataclass(frozen=True)
@@ -129,17 +131,15 @@ class Segment:
             None if count is None else self._offsets(start, count) for start, count in zip(starts, counts, strict=True)
         ]
 
-    def may_be_imported(self, is_mapped: bool) -> bool:
-        """Whether `are_imported` may be true for any row."""
-        codes = self._provenances
-        return bool(((codes == _IMPORTED) | ((codes != _BY_ENGINE) & is_mapped)).any())
+    def may_be_unproven(self) -> bool:
+        """Whether `are_unproven` may be true for any row."""
+        return not np.isin(self._provenances, _PROVEN).all()
 
-    def are_imported(self, rows: Rows, is_mapped: bool) -> npt.NDArray[np.bool_]:
-        """Whether readers may return other values than the manifests of these rows describe (S7)."""
+    def are_unproven(self, rows: Rows) -> npt.NDArray[np.bool_]:
+        """Whether nothing proves that the statistics of these rows are those that readers return (S7)."""
         codes = self._provenances
         found = codes[rows] if len(codes) != 1 else np.full(len(rows), codes[0])
-        imported: npt.NDArray[np.bool_] = (found == _IMPORTED) | ((found != _BY_ENGINE) & is_mapped)
-        return imported
+        return ~np.isin(found, _PROVEN)
 
     def paths(self, rows: Rows) -> list[str]:
         """The paths of files, whose rows ascend."""
@@ -168,7 +168,7 @@ class Segment:
         if not self._container.has(Kind.PROVENANCES):
             return np.zeros(1, dtype=np.uint8)
         codes = np.frombuffer(self._container.section(Kind.PROVENANCES), dtype=np.uint8)
-        if len(codes) not in {1, self.rows} or (codes > _IMPORTED).any():
+        if len(codes) not in {1, self.rows} or (codes > _MOST_PROVENANCE).any():
             raise DamagedError(f"{len(codes)} provenances of {self.rows} rows")
         return codes
 

@@ -28,12 +28,10 @@ class Trust:
     """How far bounds describe the values that readers return.
 
     Attributes:
-        is_mapped: whether the table has a name mapping, by which readers find columns of files without field ids.
         contradicted: the columns for which some manifest has wrong bounds.
         specs: the partition specs of the table by id.
     """
 
-    is_mapped: bool
     contradicted: frozenset[int]
     specs: Mapping[int, PartitionSpec]
 
@@ -65,18 +63,21 @@ class Trust:
         return left[matching[left]]
 
     def _may_be_doubtful(self, node: Node, segment: Segment) -> bool:
-        """Whether the segment may have a file whose bounds readers contradict, without a look at single files."""
+        """Whether the segment may have a file whose bounds are doubtful, without a look at single files."""
         specs = segment.manifests.spec_ids()
-        return segment.may_be_imported(self.is_mapped) or any(
-            self._position(spec, field_id) != _OF_FILE for spec in specs for field_id in fields(node)
+        return segment.may_be_unproven() or any(
+            _is_text(segment.column(field_id)) or any(self._position(spec, field_id) != _OF_FILE for spec in specs)
+            for field_id in fields(node)
         )
 
     def _are_doubtful(self, node: Node, segment: Segment, rows: Rows) -> Mask:
-        found = segment.are_imported(rows, self.is_mapped)
+        found = segment.are_unproven(rows)
         for field_id in fields(node):
             column = segment.column(field_id)
             if column is not None:
                 found = found | self._contradict_tuples(column, field_id, segment, rows)
+                if _is_text(column):
+                    found = found | _are_replaced(column, rows)
         return found
 
     def _contradict_tuples(self, column: Column, field_id: int, segment: Segment, rows: Rows) -> Mask:
@@ -127,6 +128,32 @@ class Trust:
 
 #: Places of a column that is no identity partition, and of one of a spec that the table does not have.
 _OF_FILE, _UNKNOWN = -1, -2
+
+
+#: U+FFFD in UTF-8, which replaces malformed bytes in bounds that were made of Java strings.
+_REPLACEMENT = b"\xef\xbf\xbd"
+#: U+FFFD, incremented by a writer that has cut an upper bound behind it.
+_INCREMENTED = b"\xef\xbf\xbe"
+
+
+def _is_text(column: Column | None) -> bool:
+    return column is not None and column.type.name == "string"
+
+
+def _are_replaced(column: Column, rows: Rows) -> Mask:
+    """Whether a bound of a text may have other bytes than the value that it stands for (S16)."""
+    zones = column.zones_of(rows)
+    bounds: Any = column.bounds_of(rows, zones)
+    lower, upper = zones.lower != NO_LOWER, zones.upper != NO_UPPER
+    pairs = zip(lower.tolist(), upper.tolist(), bounds.lower, bounds.upper, strict=True)
+    return np.array(
+        [(has_low and _is_replaced(low)) or (has_up and _is_replaced(up)) for has_low, has_up, low, up in pairs],
+        dtype=bool,
+    )
+
+
+def _is_replaced(bound: bytes) -> bool:
+    return _REPLACEMENT in bound or bound.endswith(_INCREMENTED)
 
 
 def _allows(column: Column, flags: int, lower: Value | None, upper: Value | None, value: Any) -> bool:

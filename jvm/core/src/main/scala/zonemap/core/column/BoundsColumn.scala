@@ -154,6 +154,13 @@ final private[zonemap] class BoundsColumn private[core] (container: ContainerRea
     nulls(row) != Presence.Unknown || lower(row) != null || upper(row) != null
   }
 
+  /**
+   * Whether some file may have a bound with a property. Without reading exact bounds the answer is true unless codes
+   * alone determine the bounds.
+   */
+  def mayHaveBound(property: ZoneValue => Boolean): Boolean =
+    !exactCodes || (0 until dictionary.size).exists(ordinal => property(dictionary.value(ordinal)))
+
   /** Valid bounds that cover all rows of a block. */
   private[core] def blockBounds(block: Int): ColumnBounds = {
     val f = blocks.flags(block).toInt

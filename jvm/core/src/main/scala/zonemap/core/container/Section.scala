@@ -20,6 +20,7 @@ private[core] object SectionKind {
   case object PackedColumnCodes extends SectionKind(12, "packed column codes")
   case object PackedExactBounds extends SectionKind(13, "packed exact bounds")
   case object Provenances extends SectionKind(14, "provenances")
+  case object Evidence extends SectionKind(15, "evidence")
   case object DeleteFiles extends SectionKind(20, "delete files")
 
   /**
@@ -44,6 +45,7 @@ private[core] object SectionKind {
       PackedColumnCodes,
       PackedExactBounds,
       Provenances,
+      Evidence,
       DeleteFiles
     ).map(k => k.code -> k).toMap
 

@@ -3,7 +3,7 @@ package zonemap.core.eval
 import zonemap.core.fact.{Fact, FactHashes, FactKind, KnownRanges, KnownValues, NGramBloom, ValueBloom}
 import zonemap.core.predicate._
 import zonemap.core.rule.{LeafRule, Match}
-import zonemap.core.value.{BytesValue, ColumnType, StringType, ZoneValue}
+import zonemap.core.value.{BytesValue, ColumnType, ReplacedText, StringType, ZoneValue}
 
 /**
  * A leaf that is evaluated on facts. The rules and hashes derived from its literals are computed once, not once per
@@ -139,17 +139,11 @@ private[eval] object FactLeaf {
     case _                              => Iterator.empty
   }
 
-  /**
-   * Whether a text literal contains U+FFFD. Such a literal may represent other bytes, because bytes that are not valid
-   * UTF-8 become U+FFFD when a literal passes through a Java string, while rows keep their bytes. So facts prove
-   * nothing for it.
-   */
+  /** Whether a text literal may represent other bytes than those that rows hold. Facts prove nothing for it. */
   private def mayStandForOthers(leaf: Leaf, literal: ZoneValue): Boolean = literal match {
-    case text: BytesValue if leaf.column.columnType == StringType => occurs(Replacement, text)
+    case text: BytesValue if leaf.column.columnType == StringType => ReplacedText.isIn(text)
     case _                                                        => false
   }
-
-  private val Replacement = BytesValue("\ufffd".getBytes(java.nio.charset.StandardCharsets.UTF_8))
 
   private def occurs(part: BytesValue, value: ZoneValue): Boolean = value match {
     case BytesValue(bytes) => bytes.indexOfSlice(part.bytes) >= 0

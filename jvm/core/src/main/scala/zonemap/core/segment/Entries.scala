@@ -5,6 +5,8 @@ import java.lang.{Integer => JInteger, Long => JLong}
 /**
  * A data file, with the fields that planning needs. `partition` is the ordinal of a partition in the segment; nullable
  * fields may be null.
+ *
+ * @param doubted the field ids of columns whose statistics the provenance does not prove
  */
 final private[zonemap] case class FileEntry(
     path: String,
@@ -17,7 +19,8 @@ final private[zonemap] case class FileEntry(
     firstRowId: JLong,
     sortOrderId: JInteger,
     splitOffsets: Array[Long],
-    provenance: Provenance = Provenance.Unknown)
+    provenance: Provenance = Provenance.Unknown,
+    doubted: Iterable[Int] = Nil)
 
 /**
  * A manifest as its manifest-list entry describes it. A segment covers a manifest only if all fields are equal, since

@@ -81,6 +81,9 @@ final private[zonemap] class Segment private (
   /** How the file of a row was added to its table. */
   def provenance(row: Int): Provenance = provenances(row)
 
+  /** What the provenances do not say of single columns. */
+  lazy val evidence: Evidence = Input.decoding("evidence")(Evidence.read(container, rows))
+
   /** The provenance of all files, if it is the same; else None. */
   def commonProvenance: Option[Provenance] = provenances.common
 

@@ -22,6 +22,7 @@ final private[zonemap] class SegmentBuilder(
   private val fixed = new FixedColumnsBuilder
   private val paths = new PathsBuilder
   private val provenances = new ProvenancesBuilder
+  private val evidence = new EvidenceBuilder
   private val builders = columns.map(new ColumnBuilder(_, maxBoundaries)).toArray
 
   def rows: Int = fixed.rows
@@ -34,6 +35,12 @@ final private[zonemap] class SegmentBuilder(
    * classes.
    */
   def partition(specId: Int, tuple: Array[AnyRef]): Int = partitions.intern(specId, tuple)
+
+  /** Records a digest of the names by which readers find a column in files without field ids. */
+  def name(fieldId: Int, digest: String): Unit = evidence.name(fieldId, digest)
+
+  /** The digests that [[name]] has recorded. */
+  def names: collection.Map[Int, String] = evidence.names
 
   /**
    * Adds a file. `bounds(i)` are the bounds of `columns(i)`; null when nothing is known.
@@ -49,6 +56,7 @@ final private[zonemap] class SegmentBuilder(
     fixed.add(file)
     paths.add(file.path)
     provenances.add(file.provenance)
+    file.doubted.foreach(evidence.doubt(rows - 1, _))
     var column = 0
     while (column < builders.length) {
       builders(column).add(bounds(column))
@@ -64,6 +72,7 @@ final private[zonemap] class SegmentBuilder(
     // sections that every reader reads first are near the header, so that one request fetches them
     container.plain(SectionKey(SectionKind.Meta), meta.toBytes)
     provenances.write(container)
+    evidence.write(container)
     container.packed(SectionKey(SectionKind.Manifests), manifests.encode(rows), manifests.size)
     container.packed(SectionKey(SectionKind.Partitions), partitions.encode(), partitions.size)
     arrays.foreach { case (key, bytes) => container.plain(key, bytes) }

@@ -21,7 +21,29 @@ private[zonemap] object SegmentMerger {
       maxBoundaries: Int = Dictionary.MaxBoundaries): Array[Byte] = {
     val kept = columns(segments.map(_._1)).filter(spec => choice.holds(spec.fieldId))
     val builder = new SegmentBuilder(kept, maxBoundaries)
-    segments.foreach { case (segment, live) => append(builder, segment, live) }
+    // where segments know other names of a column, the evidence by the names of the last one is kept
+    segments.foreach { case (segment, _) => segment.evidence.names.foreach { case (id, of) => builder.name(id, of) } }
+    segments.foreach { case (segment, live) => append(builder, segment, live, _._2) }
+    builder.build()
+  }
+
+  /**
+   * Rewrites a segment with other evidence for its files.
+   *
+   * @param names by field id, the digest of the names by which readers find columns in files without field ids
+   * @param evidence by row, the file's provenance and the columns that it does not prove; a row that it lacks keeps its
+   *   evidence
+   */
+  def withEvidence(
+      segment: Segment,
+      live: Seq[Int],
+      names: Map[Int, String],
+      evidence: Int => Option[(Provenance, Seq[Int])]): Array[Byte] = {
+    val builder = new SegmentBuilder(columns(Seq(segment)))
+    (segment.evidence.names ++ names).foreach { case (id, of) => builder.name(id, of) }
+    append(builder, segment, live, file => evidence(file._1).fold(file._2) { case (found, doubted) =>
+      file._2.copy(provenance = found, doubted = doubted)
+    })
     builder.build()
   }
 
@@ -43,7 +65,15 @@ private[zonemap] object SegmentMerger {
 
   private def typeOf(segment: Segment, fieldId: Int): ColumnType = segment.column(fieldId).get.columnType
 
-  private def append(builder: SegmentBuilder, segment: Segment, live: Seq[Int]): Unit = {
+  /** @param evidenced the entry of a file with the evidence of its row */
+  private def append(
+      builder: SegmentBuilder,
+      segment: Segment,
+      live: Seq[Int],
+      evidenced: ((Int, FileEntry)) => FileEntry): Unit = {
+    val otherNames = builder.names.iterator.collect {
+      case (id, digest) if !segment.evidence.names.get(id).contains(digest) => id
+    }.toSeq
     val paths = segment.newPathReader()
     val partitions = segment.partitions.map(p => builder.partition(p.specId, p.values))
     val sources =
@@ -53,7 +83,9 @@ private[zonemap] object SegmentMerger {
       builder.beginManifest(manifest.identity)
       (manifest.firstRow until manifest.firstRow + manifest.rowCount).foreach { row =>
         val bounds = sources.map(source => if (source == null) ColumnBounds.NothingKnown else source(row))
-        builder.add(file(segment, paths, partitions(segment.partitionOrdinal(row)), row), bounds)
+        val entry = file(segment, paths, partitions(segment.partitionOrdinal(row)), row)
+        val renamed = if (entry.provenance.byName) otherNames else Nil
+        builder.add(evidenced(row -> entry.copy(doubted = entry.doubted ++ renamed)), bounds)
       }
     }
   }
@@ -80,6 +112,7 @@ private[zonemap] object SegmentMerger {
       firstRowId = segment.firstRowId(row),
       sortOrderId = segment.sortOrderId(row),
       splitOffsets = segment.splitOffsets(row),
-      provenance = segment.provenance(row)
+      provenance = segment.provenance(row),
+      doubted = segment.evidence.doubted.iterator.collect { case (id, rows) if rows(row) => id }.toSeq
     )
 }

@@ -104,7 +104,7 @@ private[zonemap] final class IndexStatus(process: UpkeepProcess, nowMillis: () =
     val workBefore = process.upkeep.workOn(known)
     val stored = StoreLook.at(table, snapshot, store, held)
     val coverage = Coverage.of(table, snapshot, known, held, stored, index.access)
-    val bounds = StoreLook.attempt(coverage.newest.map(BoundsLevels.of(table, _).toString))
+    val bounds = StoreLook.attempt(coverage.newest.map(BoundsLevels.of(_).toString))
     val looked = stored.copy(error = stored.error.orElse(bounds.left.toOption))
     val work = workBefore.and(process.upkeep.workOn(known))
     val found = Findings(snapshot, coverage, known, looked, settings, index.caps, work, nowMillis())

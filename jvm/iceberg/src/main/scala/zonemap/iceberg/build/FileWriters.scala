@@ -4,38 +4,36 @@ import java.util.Arrays
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.iceberg.{DataOperations, EnvironmentContext, ManifestFile, Snapshot, SnapshotSummary, Table}
+import org.apache.iceberg.{DataOperations, EnvironmentContext, ManifestFile, Snapshot, Table}
 import org.apache.iceberg.util.SnapshotUtil
 
 import zonemap.core.segment.Provenance
 import zonemap.iceberg.convert.MappedNames
 
 /**
- * Decides which kind of writer wrote a data file, by the sequence number of the snapshot that added the file.
+ * Finds the evidence for the statistics of a data file in the summary of the snapshot that added the file.
  * Serializable.
  *
- * @param ofEngines the sequence numbers of snapshots whose added files a query engine's Iceberg writer wrote,
- *   ascending
- * @param ofImports the sequence numbers of snapshots that added existing files to the table, ascending
- * @param isMapped whether readers find columns of files without field ids by a name mapping
+ * @param ofEngines the snapshots whose added files a query engine's Iceberg writer wrote
+ * @param ofIngest the snapshots that a committer of append ingestion made
  */
-private[zonemap] final class FileWriters(ofEngines: Array[Long], ofImports: Array[Long], isMapped: Boolean)
+private[zonemap] final class FileWriters private (ofEngines: SnapshotNumbers, ofIngest: SnapshotNumbers)
     extends Serializable {
 
-  /** @param fileSequenceNumber that of the snapshot that added the file; null if the manifest has none */
-  def provenanceOf(fileSequenceNumber: java.lang.Long): Provenance =
-    if (isAmong(ofEngines, fileSequenceNumber)) Provenance.Engine
-    else if (isMapped || isAmong(ofImports, fileSequenceNumber)) Provenance.Imported
+  /**
+   * @param manifest the manifest that lists the file
+   * @param fileSequenceNumber that of the snapshot that added the file; null if the manifest has none
+   */
+  def provenanceOf(manifest: ManifestFile, fileSequenceNumber: java.lang.Long): Provenance =
+    if (ofEngines.added(manifest, fileSequenceNumber)) Provenance.Engine
+    else if (ofIngest.added(manifest, fileSequenceNumber)) Provenance.Valid
     else Provenance.Unknown
-
-  private def isAmong(numbers: Array[Long], number: java.lang.Long): Boolean =
-    number != null && Arrays.binarySearch(numbers, number.longValue) >= 0
 }
 
 private[zonemap] object FileWriters {
 
   /** The writer of every file is unknown. */
-  val Unknown: FileWriters = new FileWriters(Array.emptyLongArray, Array.emptyLongArray, isMapped = false)
+  val Unknown: FileWriters = new FileWriters(SnapshotNumbers.of(Nil), SnapshotNumbers.of(Nil))
 
   /**
    * The writers of the files of `manifests`, from the summaries of the retained snapshots. O(snapshots) since the
@@ -50,37 +48,61 @@ private[zonemap] object FileWriters {
       .ancestorsOf(snapshot.snapshotId(), id => if (id == snapshot.snapshotId()) snapshot else table.snapshot(id))
       .asScala
       .iterator
-      .takeWhile(s => s.sequenceNumber() >= oldest && s.sequenceNumber() > NoSequenceNumber)
+      .takeWhile(_.sequenceNumber() >= oldest)
       .toSeq
-    def numbers(isIncluded: Snapshot => Boolean) =
-      snapshots.iterator.filter(isIncluded).map(_.sequenceNumber()).toArray.sorted
-    new FileWriters(numbers(isOfEngine), numbers(isImport), MappedNames.isMapped(table))
+    // an appended file without field ids needs a name mapping, which its record does not state
+    val appends = if (MappedNames.isMapped(table)) Nil else snapshots.filter(has(IngestKeys))
+    new FileWriters(SnapshotNumbers.of(snapshots.filter(isOfEngine)), SnapshotNumbers.of(appends))
   }
 
-  /** The sequence number of every snapshot of format version 1. */
-  private val NoSequenceNumber = 0L
+  /**
+   * Keys that the Iceberg writers of Spark, Flink and Kafka Connect add to the summary of each commit; imports lack
+   * them.
+   */
+  private val WriterKeys = Seq("spark.app.id", "flink.job-id", "kafka.connect.commit-id")
 
-  /** Keys that the writers of Spark and Flink add to the summary of each commit; imports lack them. */
-  private val WriterKeys = Seq("spark.app.id", "flink.job-id")
+  /** The key that each commit of append ingestion has (INGEST, the pointer and the state). */
+  private val IngestKeys = Seq("zonemap.ingest.pointer")
 
   /** Engines whose rewrites of data files go through Iceberg's own writers. */
   private val Rewriters = Set("spark", "flink")
 
-  /**
-   * Whether an engine appended files that its own writer did not write, as `add_files`, `migrate` and `snapshot` do.
-   * A cherry-picked snapshot lacks the writer's key too, so the writer of its files is unknown.
-   */
-  private def isImport(snapshot: Snapshot): Boolean =
-    !isOfEngine(snapshot) && snapshot.operation() == DataOperations.APPEND && Option(snapshot.summary()).exists {
-      summary =>
-        !summary.containsKey(SnapshotSummary.SOURCE_SNAPSHOT_ID_PROP) &&
-        Option(summary.get(EnvironmentContext.ENGINE_NAME)).exists(Rewriters)
-    }
+  private def has(keys: Seq[String])(snapshot: Snapshot): Boolean =
+    Option(snapshot.summary()).exists(summary => keys.exists(summary.containsKey))
 
   private def isOfEngine(snapshot: Snapshot): Boolean =
-    Option(snapshot.summary()).exists { summary =>
-      WriterKeys.exists(summary.containsKey) ||
+    has(WriterKeys)(snapshot) ||
       (snapshot.operation() == DataOperations.REPLACE &&
-        Option(summary.get(EnvironmentContext.ENGINE_NAME)).exists(Rewriters))
-    }
+        Option(snapshot.summary()).flatMap(s => Option(s.get(EnvironmentContext.ENGINE_NAME))).exists(Rewriters))
+}
+
+/**
+ * Some snapshots of a table.
+ *
+ * @param sequenceNumbers their sequence numbers, ascending, without those of format version 1, which are all 0
+ * @param ids their ids, ascending
+ */
+private final class SnapshotNumbers(sequenceNumbers: Array[Long], ids: Array[Long]) extends Serializable {
+
+  /**
+   * Whether one of the snapshots added a file of a manifest. Format version 1 does not number snapshots. There, the
+   * snapshot that added the manifest added its files, unless the manifest keeps files of earlier ones.
+   */
+  def added(manifest: ManifestFile, fileSequenceNumber: java.lang.Long): Boolean =
+    if (fileSequenceNumber != null && fileSequenceNumber.longValue > SnapshotNumbers.NotNumbered)
+      Arrays.binarySearch(sequenceNumbers, fileSequenceNumber.longValue) >= 0
+    else
+      manifest.snapshotId() != null && manifest.existingFilesCount() != null &&
+      manifest.existingFilesCount().intValue == 0 && Arrays.binarySearch(ids, manifest.snapshotId().longValue) >= 0
+}
+
+private object SnapshotNumbers {
+
+  /** The sequence number of every snapshot of format version 1. */
+  val NotNumbered = 0L
+
+  def of(snapshots: Seq[Snapshot]): SnapshotNumbers =
+    new SnapshotNumbers(
+      snapshots.iterator.map(_.sequenceNumber()).filter(_ > NotNumbered).toArray.sorted,
+      snapshots.iterator.map(_.snapshotId()).toArray.sorted)
 }

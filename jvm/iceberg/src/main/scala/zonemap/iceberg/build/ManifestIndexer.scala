@@ -111,7 +111,7 @@ private[zonemap] final class ManifestIndexer(
       firstRowId = inherited.firstRowId,
       sortOrderId = file.sortOrderId(),
       splitOffsets = offsets(file.splitOffsets()),
-      provenance = writers.provenanceOf(inherited.fileSequenceNumber)
+      provenance = writers.provenanceOf(manifest, inherited.fileSequenceNumber)
     )
   }
 

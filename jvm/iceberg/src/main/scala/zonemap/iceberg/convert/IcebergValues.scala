@@ -24,7 +24,8 @@ private[zonemap] object IcebergValues {
    * Decodes a manifest bound (Iceberg's single-value binary form, spec appendix D) of a column of type `columnType`.
    *
    * An int bound of a long column and a float bound of a double column are accepted, because type promotion does not
-   * rewrite old manifests. NaN and bounds of an unexpected length return `None`: the bound is unknown.
+   * rewrite old manifests. NaN and bounds of an unexpected length return `None`: the bound is unknown. So is a date as
+   * the bound of a column that was promoted to a timestamp, because its four bytes count days.
    */
   def decodeBound(columnType: ColumnType, bound: ByteBuffer): Option[ZoneValue] = {
     val bytes = bound.duplicate().order(ByteOrder.LITTLE_ENDIAN)
@@ -45,12 +46,9 @@ private[zonemap] object IcebergValues {
         Some(ZoneValues.ofBytes(toArray(bytes)))
       case UuidType =>
         Option.when(bytes.remaining == 16)(ZoneValues.ofBytes(toArray(bytes)))
-      case _ =>
-        bytes.remaining match {
-          case 4 => Some(ZoneValues.ofLong(bytes.getInt(at).toLong))
-          case 8 => Some(ZoneValues.ofLong(bytes.getLong(at)))
-          case _ => None
-        }
+      case IntType | LongType | DateType if bytes.remaining == 4 => Some(ZoneValues.ofLong(bytes.getInt(at).toLong))
+      case DateType                                              => None
+      case _ => Option.when(bytes.remaining == 8)(ZoneValues.ofLong(bytes.getLong(at)))
     }
   }
 

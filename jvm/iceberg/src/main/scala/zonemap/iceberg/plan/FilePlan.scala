@@ -67,7 +67,7 @@ private[plan] final class FilePlan(
       hints.topK.map(_.description),
       selection.limitedTo,
       selection.factReport,
-      () => BoundsLevels.of(request.table, resolved.index).doubtful,
+      () => BoundsLevels.of(resolved.index).doubtful,
       millis
     )
 }

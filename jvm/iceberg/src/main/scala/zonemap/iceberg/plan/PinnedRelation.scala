@@ -104,7 +104,7 @@ private[zonemap] final class PinnedRelation(
   /** The purposes for which bounds of the relation's files may be used. */
   def trust: BoundsTrust = trustOf(PartitionTuples.specsById(table.specs()).get)
 
-  def trustOf(specs: Int => Option[PartitionSpec]): BoundsTrust = BoundsTrust.of(table, facts, specs)
+  def trustOf(specs: Int => Option[PartitionSpec]): BoundsTrust = new BoundsTrust(facts, specs)
 
   /**
    * Discards the index of a snapshot after a failure, so that the next query loads it from the store or the manifests

@@ -2,35 +2,30 @@ package zonemap.iceberg.prune
 
 import java.util.concurrent.ConcurrentHashMap
 
-import org.apache.iceberg.{PartitionSpec, Table}
+import org.apache.iceberg.PartitionSpec
 
 import zonemap.core.column.Bitmap
 import zonemap.core.eval.SegmentEvaluator
 import zonemap.core.predicate._
 import zonemap.core.rule.Match
 import zonemap.core.segment.{Provenance, Segment}
-import zonemap.iceberg.convert.MappedNames
 import zonemap.iceberg.snapshot.{SnapshotIndex, TableFacts}
 
 /**
- * Decides how far the bounds of a data file are valid, in three levels (SOUNDNESS, S5 to S9). Every consumer of
- * bounds evaluates predicates through this class.
+ * Decides how far the statistics of a data file are believed, in three levels (SOUNDNESS, S5 to S9). Every consumer of
+ * bounds, counts of nulls and NaN, and record counts asks this class.
  *
- *   1. ''Extremes'': an engine's Iceberg writer wrote the file, so fixed-width bounds are its least and greatest value.
- *   1. ''Valid'': every value that readers return lies within the bounds.
- *   1. ''Doubtful'': readers may return values other than the manifest describes, because they find the column by a
- *      name mapping or take its value from the partition tuple. Only the filter that Iceberg itself evaluates uses
- *      these bounds, so that the index prunes such a file only if Iceberg prunes it too.
+ *   1. ''Extremes'': fixed-width bounds are the least and greatest value of the file.
+ *   1. ''Valid'': every value that readers return lies within the bounds, and the counts are those of the rows.
+ *   1. ''Doubtful'': nothing proves either, or readers may return other values than the manifest describes. Only the
+ *      filter that Iceberg itself evaluates uses these statistics, so that the index prunes such a file only if Iceberg
+ *      prunes it too.
  *
  * Thread-safe; one instance for each plan.
  *
- * @param isMapped whether readers find columns of files without field ids by a name mapping
  * @param facts the facts built from the rows; if the rows contradict the bounds of a column, nothing uses its bounds
  */
-private[iceberg] final class BoundsTrust(
-    isMapped: Boolean,
-    val facts: TableFacts,
-    val specs: Int => Option[PartitionSpec]) {
+private[iceberg] final class BoundsTrust(val facts: TableFacts, val specs: Int => Option[PartitionSpec]) {
 
   /**
    * Prepares a condition that is evaluated on the segments of a plan.
@@ -93,7 +88,14 @@ private[iceberg] final class BoundsTrust(
     else undoubted(segment, Set(fieldId), rows)
 
   /** Whether the fixed-width bounds of a Parquet file in the manifest are the least and greatest values of its rows. */
-  def areExtremes(segment: Segment, row: Int): Boolean = segment.provenance(row) == Provenance.Engine
+  def areExtremes(segment: Segment, row: Int): Boolean = segment.provenance(row).areExtremes
+
+  /**
+   * The files of `rows` of which every row is proven to match, and whose record count is that of the rows that readers
+   * return if no row is deleted. `rows` is not changed.
+   */
+  def wholeFiles(segment: Segment, predicate: Predicate, rows: Bitmap): Bitmap =
+    undoubted(segment, Set.empty, mustMatch(segment, predicate, rows))
 
   private def undoubted(segment: Segment, fieldIds: Set[Int], rows: Bitmap): Bitmap =
     doubtful(segment, fieldIds).fold(rows)(rows.copy().andNot(_))
@@ -113,7 +115,8 @@ private[iceberg] final class BoundsTrust(
     found.computeIfAbsent(
       (segment, fieldIds),
       _ =>
-        (DoubtfulFiles.imported(segment, isMapped).iterator ++
+        (DoubtfulFiles.unproven(segment).iterator ++
+          fieldIds.iterator.flatMap(DoubtfulFiles.replaced(segment, _)) ++
           fieldIds.iterator.flatMap(DoubtfulFiles.otherwisePartitioned(segment, _, specs)))
           .reduceOption((a, b) => a.copy().or(b))
     )
@@ -141,18 +144,15 @@ private[zonemap] final case class BoundsLevels(extremes: Long, valid: Long, doub
 private[zonemap] object BoundsLevels {
 
   /** O(live files) in segments whose files have different provenances, else O(segments). */
-  def of(table: Table, index: SnapshotIndex): BoundsLevels = {
-    val isMapped = MappedNames.isMapped(table)
+  def of(index: SnapshotIndex): BoundsLevels = {
     val counts = index.segments.map { live =>
-      val rows = live.liveRows()
-      val doubtful =
-        DoubtfulFiles.imported(live.segment, isMapped).fold(0L)(d => rows.copy().and(d).cardinality.toLong)
-      val extremes = live.segment.commonProvenance match {
-        case Some(Provenance.Engine) => live.liveCount.toLong
-        case Some(_)                 => 0L
-        case None                    => rows.toArray.count(live.segment.provenance(_) == Provenance.Engine).toLong
+      def count(holds: Provenance => Boolean): Long = live.segment.commonProvenance match {
+        case Some(common) => if (holds(common)) live.liveCount.toLong else 0L
+        case None         => live.liveRows().toArray.count(row => holds(live.segment.provenance(row))).toLong
       }
-      BoundsLevels(extremes, live.liveCount - extremes - doubtful, doubtful)
+      val extremes = count(_.areExtremes)
+      val proven = count(_.isProven)
+      BoundsLevels(extremes, proven - extremes, live.liveCount - proven)
     }
     counts.foldLeft(BoundsLevels(0, 0, 0)) { (a, b) =>
       BoundsLevels(a.extremes + b.extremes, a.valid + b.valid, a.doubtful + b.doubtful)
@@ -162,33 +162,33 @@ private[zonemap] object BoundsLevels {
 
 private[iceberg] object BoundsTrust {
 
-  def of(table: Table, facts: TableFacts, specs: Int => Option[PartitionSpec]): BoundsTrust =
-    new BoundsTrust(MappedNames.isMapped(table), facts, specs)
-
   /** Iceberg compares an IN list with bounds only if the list has at most this many elements. */
   private val MaxElements = 200
 
   /**
    * A predicate for at least the rows of `filter`: it retains only conditions that Iceberg's own metrics evaluator
-   * compares with bounds.
+   * compares with bounds. By `<>`, NOT IN and NOT LIKE, Iceberg leaves out a file only if the file has no nulls.
    */
   def asIceberg(filter: Predicate): Predicate = {
     def weakened(node: Predicate): Predicate =
       node match {
-        case And(children)                  => And(children.map(weakened))
-        case Or(children)                   => Or(children.map(weakened))
-        case leaf: Leaf if isIcebergs(leaf) => leaf
-        case _: Leaf                        => Unknown("not evaluated by Iceberg")
-        case other                          => other
+        case And(children)                           => And(children.map(weakened))
+        case Or(children)                            => Or(children.map(weakened))
+        case Compare(column, CompareOp.NotEq, value) => DistinctFrom(column, value)
+        case NotIn(column, values)                   => NotInOrNull(column, values)
+        case NotStartsWith(column, prefix)           => NotStartsWithOrNull(column, prefix)
+        case leaf: Leaf if isIcebergs(leaf)          => leaf
+        case True | False                            => node
+        case _                                       => Unknown("not evaluated by Iceberg")
       }
     Predicate.simplify(weakened(filter))
   }
 
   private def isIcebergs(leaf: Leaf): Boolean =
     leaf match {
-      case Compare(_, op, _)                                 => op != CompareOp.NotEq
-      case In(_, values)                                     => values.size <= MaxElements
-      case _: IsNull | _: NotNull | _: IsNaN | _: StartsWith => true
-      case _                                                 => false
+      case In(_, values)                                                      => values.size <= MaxElements
+      case _: Compare | _: StartsWith | _: IsNull | _: NotNull | _: IsNaN     => true
+      case _: DistinctFrom | _: NotInOrNull | _: NotStartsWithOrNull          => true
+      case _                                                                  => false
     }
 }

@@ -1,7 +1,7 @@
 package zonemap.iceberg.prune
 
 import zonemap.core.column.Bitmap
-import zonemap.core.predicate.{Predicate, True}
+import zonemap.core.predicate.Predicate
 import zonemap.core.segment.{PathReader, Segment}
 import zonemap.iceberg.convert.PartitionTuples
 import zonemap.iceberg.snapshot.{LiveSegment, SnapshotDeletes, SnapshotIndex}
@@ -15,11 +15,11 @@ import zonemap.iceberg.snapshot.{LiveSegment, SnapshotDeletes, SnapshotIndex}
 private[prune] final class CompleteFiles(index: SnapshotIndex, filter: Predicate, trust: BoundsTrust) {
 
   /**
-   * The files of `rows` in `live` of which every row matches. [[recordsOf]] then checks record counts and delete
-   * files.
+   * The files of `rows` in `live` of which every row matches and whose record count is proven. [[recordsOf]] then
+   * checks delete files.
    */
   def allMatch(live: LiveSegment, rows: Bitmap): Bitmap =
-    if (filter == True) rows else trust.mustMatch(live.segment, filter, rows)
+    trust.wholeFiles(live.segment, filter, rows)
 
   /** A function from a file's row to its number of live rows; 0 if only reading delete files could prove the number. */
   def recordsOf(live: LiveSegment): CompleteFiles.Records =

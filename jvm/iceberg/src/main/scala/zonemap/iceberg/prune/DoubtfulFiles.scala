@@ -6,28 +6,35 @@ import org.apache.iceberg.PartitionSpec
 import org.apache.iceberg.util.NaNUtil
 import zonemap.core.column.{Bitmap, BoundsColumn}
 import zonemap.core.io.HeapBytes
-import zonemap.core.segment.{PartitionTuple, Provenance, Segment}
-import zonemap.core.value.{Presence, ZoneValue}
+import zonemap.core.segment.{PartitionTuple, Segment}
+import zonemap.core.value.{Presence, ReplacedText, StringType, ZoneValue}
 import zonemap.iceberg.convert.{IcebergValues, PartitionTuples}
 
 /**
- * Finds the files of a segment for which readers may return values other than the manifest describes. Each result is
+ * Finds the files of a segment whose statistics may not be those of the rows that readers return. Each result is
  * computed once for a segment, O(rows), and retained with it; `None` means no file. Thread-safe.
  */
 private[iceberg] object DoubtfulFiles {
 
-  /** Files that may lack field ids, so that a name mapping decides to which column their bounds belong. */
-  def imported(segment: Segment, isMapped: Boolean): Option[Bitmap] = {
-    def isDoubtful(provenance: Provenance) =
-      provenance == Provenance.Imported || (isMapped && provenance == Provenance.Unknown)
+  /** Files without evidence for any of their statistics: the program that wrote them is not known. */
+  def unproven(segment: Segment): Option[Bitmap] =
     segment.commonProvenance match {
-      case Some(common) if !isDoubtful(common) => None
+      case Some(common) if common.isProven => None
       case _ =>
-        segment.derivedOnce(ByMapping(isMapped), heapBytes) {
-          rowsWhere(segment)(row => isDoubtful(segment.provenance(row)))
-        }
+        segment.derivedOnce(Unproven, heapBytes)(rowsWhere(segment)(row => !segment.provenance(row).isProven))
     }
-  }
+
+  /** Files of which a bound of a string column may have other bytes than the value that it stands for. */
+  def replaced(segment: Segment, fieldId: Int): Option[Bitmap] =
+    segment.column(fieldId).filter(_.columnType == StringType).flatMap { column =>
+      segment.derivedOnce(Replaced(fieldId), heapBytes) {
+        if (!column.mayHaveBound(ReplacedText.isInBound)) None
+        else
+          rowsWhere(segment) { row =>
+            ReplacedText.isInBound(column.lower(row)) || ReplacedText.isInBound(column.upper(row))
+          }
+      }
+    }
 
   /**
    * Files whose partition tuple holds a value of the column that contradicts their bounds: readers return the tuple's
@@ -47,7 +54,8 @@ private[iceberg] object DoubtfulFiles {
 
   private def heapBytes(found: Option[Bitmap]): Long = found.fold(0L)(rows => HeapBytes.bitmap(rows.size))
 
-  private final case class ByMapping(isMapped: Boolean)
+  private case object Unproven
+  private final case class Replaced(fieldId: Int)
   private final case class ByPartition(fieldId: Int, places: Map[Int, Place])
 
   /** The source from which readers take the values of a column for files of one spec. */

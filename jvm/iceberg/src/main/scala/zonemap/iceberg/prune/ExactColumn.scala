@@ -5,7 +5,7 @@ import scala.collection.mutable
 import zonemap.core.column.BoundsColumn
 import zonemap.core.predicate.ColumnRef
 import zonemap.core.segment.{PartitionTuple, Segment}
-import zonemap.core.value.{BytesValue, ColumnType, Encoding, Presence, StringType, ZoneValue, ZoneValues}
+import zonemap.core.value.{ColumnType, Encoding, Presence, ZoneValue, ZoneValues}
 import zonemap.iceberg.convert.{IcebergValues, PartitionTuples}
 
 /**
@@ -65,7 +65,7 @@ private[prune] final class ExactColumn(segment: Segment, column: ColumnRef, trus
           case Some(bounds) if bounds.nulls(row) == Presence.All => Some(null)
           case Some(bounds) if bounds.nulls(row) == Presence.None && bounds.tight(row) =>
             val lower = bounds.lower(row)
-            if (lower == bounds.upper(row) && isFaithful(bounds, row)) Some(lower) else None
+            if (lower == bounds.upper(row)) Some(lower) else None
           case _ => None
         }
       }
@@ -126,7 +126,7 @@ private[prune] final class ExactColumn(segment: Segment, column: ColumnRef, trus
 
   private def heldAt(bounds: BoundsColumn, row: Int, nulls: Presence): Option[Seq[ZoneValue]] = {
     val lower = bounds.lower(row)
-    Option.when(lower == bounds.upper(row) && isFaithful(bounds, row) && unlessZero(lower).isDefined) {
+    Option.when(lower == bounds.upper(row) && unlessZero(lower).isDefined) {
       if (nulls == Presence.None) Seq(lower) else Seq(lower, null)
     }
   }
@@ -141,29 +141,18 @@ private[prune] final class ExactColumn(segment: Segment, column: ColumnRef, trus
    */
   def boundsAreOfWhatIsRead(row: Int): Boolean =
     isValid(row) && stored.forall { bounds =>
-      isFaithful(bounds, row) && (constant(row) match {
+      constant(row) match {
         case None              => true
         case Some(None)        => false
         case Some(Some(null))  => bounds.nulls(row) == Presence.All
         case Some(Some(value)) => bounds.nulls(row) == Presence.None && isWithin(value, bounds, row)
-      })
+      }
     }
 
   private def isWithin(value: ZoneValue, bounds: BoundsColumn, row: Int): Boolean = {
     val (lower, upper) = (bounds.lower(row), bounds.upper(row))
     lower != null && upper != null && lower.compare(value) <= 0 && value.compare(upper) <= 0
   }
-
-  /**
-   * Writers make bounds of strings from Java strings, in which U+FFFD replaces malformed UTF-8, so different texts
-   * may have the same bound. The result is false if a bound contains U+FFFD.
-   */
-  private def isFaithful(bounds: BoundsColumn, row: Int): Boolean =
-    bounds.columnType != StringType ||
-      Seq(bounds.lower(row), bounds.upper(row)).forall {
-        case text: BytesValue => !text.utf8.contains('\uFFFD')
-        case _                => true
-      }
 
   /**
    * Whether bounds are exact extremes: bounds of strings may be truncated, bounds exclude NaN, and an unknown

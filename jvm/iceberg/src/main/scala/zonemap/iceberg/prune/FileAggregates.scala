@@ -4,7 +4,7 @@ import scala.collection.mutable
 
 import org.apache.iceberg.FileScanTask
 
-import zonemap.core.predicate.{ColumnRef, Predicate, True}
+import zonemap.core.predicate.{ColumnRef, Predicate}
 import zonemap.core.segment.Segment
 import zonemap.core.value.{LongValue, TimestampTzType, ZoneValue, ZoneValues}
 import zonemap.iceberg.report.AggregateReason
@@ -85,8 +85,7 @@ private[iceberg] final class FileAggregates(question: AggregateQuestion, tasks: 
   def answer(files: FileSet): Either[AggregateReason, FileAnswers] = {
     files.foreachSegment { (segment, rows) =>
       if (!rows.isEmpty && !hasTooMany) {
-        val complete =
-          if (question.filter == True) rows else files.trust.mustMatch(segment, question.filter, rows)
+        val complete = files.trust.wholeFiles(segment, question.filter, rows)
         if (!complete.isEmpty) addSegment(segment, complete.toArray, files.trust)
       }
     }

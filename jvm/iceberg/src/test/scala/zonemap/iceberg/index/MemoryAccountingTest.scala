@@ -163,16 +163,15 @@ class MemoryAccountingTest extends AnyFunSuite with BeforeAndAfterEach with OwnP
 
   test("a bitmap of doubtful files is counted when it is found") {
     val found = segment(64000, longs = 1, texts = 0)._1
-    def added(isMapped: Boolean): Long = {
+    def added(): Long = {
       val before = found.unpackedBytes
-      assert(DoubtfulFiles.imported(found, isMapped).isDefined == isMapped)
+      assert(DoubtfulFiles.unproven(found).isDefined)
       found.unpackedBytes - before
     }
     found.commonProvenance: Unit
-    val bytes = added(isMapped = true)
+    val bytes = added()
     assert(bytes >= 64000 / 8 && bytes < 64000 / 8 + 400)
-    assert(added(isMapped = true) == 0)
-    assert(added(isMapped = false) == 0)
+    assert(added() == 0)
   }
 
   test("the names of many tables and snapshots")(assertCounted(leastMegabytes = 5) {

@@ -3,7 +3,7 @@ package zonemap.iceberg.layout
 import org.apache.iceberg.PartitionSpec
 
 import zonemap.core.column.{Bitmap, ColumnBounds, ColumnSpec}
-import zonemap.core.segment.{FileEntry, ManifestIdentity, Segment, SegmentBuilder}
+import zonemap.core.segment.{FileEntry, ManifestIdentity, Provenance, Segment, SegmentBuilder}
 import zonemap.core.value.ColumnType
 import zonemap.iceberg.prune.{BoundsTrust, FileSet}
 import zonemap.iceberg.snapshot.TableFacts
@@ -18,12 +18,13 @@ private[layout] object FilesOfBounds {
     builder.beginManifest(ManifestIdentity("m", 1, 0, 0, 1, 1, 1L, null, files, 0, 0, null, null, null))
     val partition = builder.partition(0, Array.empty)
     (0 until files).foreach { i =>
-      val entry = FileEntry(s"s3://lake/t/$i.parquet", "PARQUET", 100000, RowsOfFile, partition, 1, 1, null, null, null)
+      val path = s"s3://lake/t/$i.parquet"
+      val entry =
+        FileEntry(path, "PARQUET", 100000, RowsOfFile, partition, 1, 1, null, null, null, Provenance.Engine)
       builder.add(entry, bounds(i).toArray)
     }
     val segment = Segment.open(builder.build())
-    val trust =
-      new BoundsTrust(isMapped = false, new TableFacts(0, Nil, null), _ => Some(PartitionSpec.unpartitioned()))
+    val trust = new BoundsTrust(new TableFacts(0, Nil, null), _ => Some(PartitionSpec.unpartitioned()))
     new FileSet(IndexedSeq(segment -> Bitmap.full(files)), trust)
   }
 }

@@ -3,13 +3,14 @@ package zonemap.iceberg.prune
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
-import org.apache.iceberg.{DataFile, EnvironmentContext, PartitionSpec, TableProperties}
+import org.apache.iceberg.{DataFile, EnvironmentContext, PartitionSpec, Schema, TableProperties}
 import org.apache.iceberg.expressions.{Expression, Expressions}
+import org.apache.iceberg.types.Types
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.core.predicate.{Compare, CompareOp, InRanges, IsNull, True, ValueRanges}
+import zonemap.core.predicate.{ColumnRef, Compare, CompareOp, InRanges, IsNull, True, ValueRanges}
 import zonemap.core.rule.Match
-import zonemap.core.value.{ZoneValue, ZoneValues}
+import zonemap.core.value.{StringType, ZoneValue, ZoneValues}
 import zonemap.iceberg.build.LocalRunner
 import zonemap.iceberg.plan.{FewColumns, IndexQuestions, Planning, ZoneMapBatchScan}
 import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
@@ -77,24 +78,23 @@ class BoundsTrustTest extends AnyFunSuite with FewColumns {
     assert(everything(table(_.append(_))) == ((0, 0, true, true, true, true)))
   }
 
-  test("an unknown writer's files: valid bounds, no extremes") {
-    assert(everything(table(_.appendOfUnknownWriter(_))) == ((0, 0, true, true, true, false)))
-  }
-
-  test("an unknown writer's files in a table with a name mapping: Iceberg's own filter alone") {
+  test("an unknown writer's files: Iceberg's own filter alone") {
     val t = table(_.appendOfUnknownWriter(_))
-    isMapped(t)
     assert(everything(t) == ((0, 4, false, false, false, false)))
+    assert(filesAnswered(t, FileAggregate.CountRows) == 0, "its record counts are no counts either")
+    assert(!IndexQuestions.isWorthwhile(relation(t, Covering).pinned, LimitCut(5, True)))
     assert(keptByFilter(t, Expressions.notEqual("id", 5L)) == 4)
     assert(keptByFilter(t, Expressions.in("id", (1000L until 1201L).map(Long.box): _*)) == 4, "Iceberg stops at 200")
     assert(keptByFilter(t, Expressions.in("id", (1000L until 1200L).map(Long.box): _*)) == 0)
   }
 
-  test("an unknown writer's files that were indexed before the table had a name mapping: Iceberg's own filter alone") {
-    val t = table(_.appendOfUnknownWriter(_))
-    build(t)
-    isMapped(t)
-    assert(everything(t) == ((0, 4, false, false, false, false)))
+  test("files that a committer of append ingestion added: valid bounds, no extremes") {
+    def append(t: TestTable, file: DataFile) =
+      t.load().newAppend().appendFile(file).set("zonemap.ingest.pointer", "v1|1|a|b|c").commit()
+    assert(everything(table(append _)) == ((0, 0, true, true, true, false)))
+    val mapped = table(append _)
+    isMapped(mapped)
+    assert(everything(mapped) == ((0, 4, false, false, false, false)), "they may lack field ids")
   }
 
   test("an engine's files in a table with a name mapping have field ids") {
@@ -131,6 +131,25 @@ class BoundsTrustTest extends AnyFunSuite with FewColumns {
     assert(everything(t) == ((0, 4, false, false, false, false)))
   }
 
+  test("texts whose bounds are not their bytes: Iceberg's own filter alone") {
+    val schema = new Schema(
+      Types.NestedField.required(1, "id", Types.LongType.get()),
+      Types.NestedField.optional(2, "s", Types.StringType.get()))
+    val column = ColumnRef(2, StringType, "s")
+    def kept(lower: String, upper: String, value: ZoneValue): Int = {
+      val t = TestTable.create(schema)
+      t.append(TestFiles.data(t, Map("s" -> Stats.range(lower, upper))))
+      val derived = InRanges(column, ValueRanges.closed(value, value))
+      plan(relation(t, Covering).withFunctions(derived, "digest"), Expressions.alwaysTrue(), identity).size
+    }
+    val (word, byte) = (ZoneValues.ofString("a"), ZoneValues.ofBytes(Array(0xff.toByte)))
+    assert(kept("k", "m", word) == 0 && kept("k", "m", byte) == 0)
+    assert(kept("\ufffd", "\ufffd", word) == 1 && kept("\ufffd", "\ufffd", byte) == 1)
+    assert(kept("k\ufffd", "z", word) == 1 && kept("k", "z\ufffd", word) == 1)
+    assert(kept("k", "z\ufffe", byte) == 1, "a writer has cut and incremented it")
+    assert(kept("k\ufffez", "z", word) == 0 && kept("k", "z\uffef", word) == 0)
+  }
+
   test("the writer is forgotten by a build when its snapshot is expired, and kept by a refresh") {
     val t = table(_.append(_))
     build(t)
@@ -140,6 +159,7 @@ class BoundsTrustTest extends AnyFunSuite with FewColumns {
     assert(filesAnswered(t) == 4)
     build(t)
     assert(filesAnswered(t) == 1, "three of four snapshots are expired")
+    assert(keptByDerived(t) == 3)
   }
 
   test("files rewritten by an engine are its files") {
@@ -183,13 +203,20 @@ class BoundsTrustTest extends AnyFunSuite with FewColumns {
     assert(proofs(engines) == ((Match.None, 4)))
   }
 
-  test("a doubtful file of one value: Iceberg does not compare inequalities with bounds") {
-    val t = TestTable.create(schema)
-    t.appendOfUnknownWriter(file(t, 5, 5))
+  test("a doubtful file of one value: Iceberg compares inequalities with bounds only if no value is null") {
+    val (doubtful, engines) = (TestTable.create(schema), TestTable.create(schema))
+    def ofNulls(t: TestTable, nulls: Option[Long]): DataFile =
+      TestFiles.data(t, Map("id" -> Stats(Some(10), nulls, None, Some(5L), Some(5L))))
+    Seq(Some(0L), None, Some(3L)).foreach { nulls =>
+      doubtful.appendOfUnknownWriter(ofNulls(doubtful, nulls))
+      engines.append(ofNulls(engines, nulls))
+    }
     val others = Expressions.and(Expressions.notNull("id"), Expressions.notEqual("id", 5L))
-    assert(keptByFilter(t, others) == 0)
-    isMapped(t)
-    assert(keptByFilter(t, others) == 1)
+    val none = Expressions.and(Expressions.notNull("id"), Expressions.notIn("id", 5L, 6L))
+    for (filter <- Seq(others, none)) {
+      assert(keptByFilter(engines, filter) == 0)
+      assert(keptByFilter(doubtful, filter) == 2 && planStock(doubtful, filter) == 2)
+    }
   }
 
   test("a doubtful file beside an engine's: its bounds are no bound of first rows") {
@@ -217,7 +244,7 @@ class BoundsTrustTest extends AnyFunSuite with FewColumns {
     assert(!answered(t))
   }
 
-  test("a cherry-picked append is neither an engine's nor an import") {
+  test("a cherry-picked append is not an engine's") {
     val t = table(_.append(_))
     t.load().newAppend().appendFile(file(t, 50, 59)).stageOnly().set("spark.app.id", "tests").commit()
     val staged = t.load().snapshots().asScala.maxBy(_.sequenceNumber()).snapshotId()
@@ -225,14 +252,16 @@ class BoundsTrustTest extends AnyFunSuite with FewColumns {
     EnvironmentContext.put(EnvironmentContext.ENGINE_NAME, "spark")
     try t.load().manageSnapshots().cherrypick(staged).commit()
     finally EnvironmentContext.remove(EnvironmentContext.ENGINE_NAME): Unit
-    assert(keptByDerived(t) == 0 && filesAnswered(t) == 5, "six files, one of them picked")
+    assert(keptByDerived(t) == 1 && filesAnswered(t) == 5, "six files, one of them picked")
   }
 
-  test("format version 1 numbers no snapshot, so the writers of its files are unknown") {
+  test("format version 1 numbers no snapshot: the snapshot that added the manifest tells the writer of its files") {
     val t = TestTable.create(schema, formatVersion = 1)
     t.append(file(t, 0, 9))
     t.appendOfUnknownWriter(file(t, 10, 19))
-    assert(!answered(t) && keptByDerived(t) == 0)
+    assert(filesAnswered(t) == 1 && keptByDerived(t) == 1)
+    t.load().rewriteManifests().clusterBy(_ => "one").commit()
+    assert(!answered(t) && keptByDerived(t) == 2, "the manifest keeps files of earlier snapshots")
   }
 
   private def planStock(t: TestTable, filter: Expression): Int = stock(t, filter).size

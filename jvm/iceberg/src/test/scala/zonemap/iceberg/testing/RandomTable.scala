@@ -65,7 +65,7 @@ final class RandomTable(rng: Rng) {
     val files = newFiles(table.load().spec(), 3 + rng.int(8))
     if (rng.chance(50)) table.append(files: _*): Unit
     else {
-      val append = table.load().newAppend()
+      val append = table.load().newAppend().set("spark.app.id", "tests")
       files.foreach(append.appendFile)
       append.commit()
     }
@@ -90,6 +90,7 @@ final class RandomTable(rng: Rng) {
     val old = rng.pick(files)
     val loaded = table.load()
     val rewrite = loaded.newRewrite().validateFromSnapshot(loaded.currentSnapshot().snapshotId())
+    rewrite.set("engine-name", "spark")
     rewrite.deleteFile(old).addFile(file(loaded.specs().get(old.specId()), old.partition(), rowsOf(old.location())))
     rewrite.commit()
   }

@@ -3,6 +3,7 @@ package zonemap.spark.expression
 import org.apache.spark.sql.catalyst.expressions._
 
 import zonemap.core.fact.FactHashes
+import zonemap.core.value.ReplacedText
 import zonemap.iceberg.report.ConditionReason
 
 /** Finds the reason why a condition has no ranges and is not evaluated; called only for such conditions. */
@@ -75,7 +76,7 @@ private[spark] object ConditionReasons {
           case None => CannotEvaluate
           case Some(_) if parts.forall(_.bytes.length < FactHashes.GramBytes) =>
             s"n-grams need ${FactHashes.GramBytes} bytes in a row of the pattern"
-          case Some(_) if parts.exists(TextParts.isReplaced) => CannotEvaluate
+          case Some(_) if parts.exists(ReplacedText.isIn) => CannotEvaluate
           case Some(column) if columns.knowsTexts(column)    => s"its files have no fact of ${column.name}"
           case Some(column)                                  => s"the fact ngrams(${column.name}) would prune by it"
         }

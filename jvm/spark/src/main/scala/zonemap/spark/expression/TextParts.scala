@@ -20,10 +20,6 @@ private[expression] object TextParts {
       tested.dataType == StringType && parts.nonEmpty
     }
 
-  /** Whether a part has U+FFFD, which may represent other bytes, so that no fact evaluates it. */
-  def isReplaced(part: BytesValue): Boolean =
-    UTF8String.fromBytes(part.bytes).contains(UTF8String.fromString("\ufffd"))
-
   /**
    * Returns the runs of a pattern between its wildcards; after an escape, the next character is literal. Returns no run
    * for a pattern that is an error in Spark.
