@@ -66,6 +66,7 @@ def build(
     columns: Sequence[str] | None = None,
     estimate: bool = False,
     max_fact_share: float | None = None,
+    footers: int | None = None,
     progress: bool = False,
 ) -> BuildResult: ...
 
@@ -80,6 +81,7 @@ def build(
     columns: Sequence[str] | None = None,
     estimate: bool = False,
     max_fact_share: float | None = None,
+    footers: int | None = None,
     progress: bool = False,
 ) -> BuildResults: ...
 
@@ -93,6 +95,7 @@ def build(
     columns: Sequence[str] | None = None,
     estimate: bool = False,
     max_fact_share: float | None = None,
+    footers: int | None = None,
     progress: bool = False,
 ) -> BuildResult | BuildResults:
     """Indexes the current snapshot of ``table`` from its manifests; only ``facts`` need the data files.
@@ -115,12 +118,14 @@ def build(
             ``rows_read`` of each fact show the cost. The index itself is built.
         max_fact_share: Largest share of the bytes of the table's data files that all its facts may take together; a
             new fact beyond it is refused with the sizes. None: 0.1.
+        footers: The most data files of unknown writers whose Parquet footers are read, one request each: a footer that
+            agrees proves the file's statistics. A later call goes on with the files that are left. None: 10,000; 0: none.
         progress: True shows a bar of the tasks of Spark jobs on standard error, from the first second on.
 
     Raises:
         InvalidArgumentError: ``facts`` is not a list of texts, ``columns`` is not one or is empty, ``estimate`` or
-            ``progress`` is not a bool, ``max_fact_share`` is not a number above 0, or not exactly one of ``table`` and
-            ``namespace`` is given.
+            ``progress`` is not a bool, ``max_fact_share`` is not a number above 0, ``footers`` is not a whole number of
+            0 or more, or not exactly one of ``table`` and ``namespace`` is given.
     """
     arguments = _facts(facts)
     if columns is not None:
@@ -130,19 +135,27 @@ def build(
     if max_fact_share is not None:
         share = checked.positive("max_fact_share", max_fact_share, None, ", such as 0.2 for a fifth")
         arguments += f", max_fact_share => {share!r}D"
+    arguments += _footers(footers)
     return _indexed(spark, "build", table, namespace, arguments, progress)
 
 
 @overload
-def refresh(spark: SparkSession, table: str, *, progress: bool = False) -> BuildResult: ...
+def refresh(spark: SparkSession, table: str, *, footers: int | None = None, progress: bool = False) -> BuildResult: ...
 
 
 @overload
-def refresh(spark: SparkSession, table: None = None, *, namespace: str, progress: bool = False) -> BuildResults: ...
+def refresh(
+    spark: SparkSession, table: None = None, *, namespace: str, footers: int | None = None, progress: bool = False
+) -> BuildResults: ...
 
 
 def refresh(
-    spark: SparkSession, table: str | None = None, *, namespace: str | None = None, progress: bool = False
+    spark: SparkSession,
+    table: str | None = None,
+    *,
+    namespace: str | None = None,
+    footers: int | None = None,
+    progress: bool = False,
 ) -> BuildResult | BuildResults:
     """Extends the index of ``table`` to its current snapshot; reads only manifests that the index does not cover.
 
@@ -150,12 +163,18 @@ def refresh(
         spark: The session.
         table: The table's name.
         namespace: As in ``build``.
+        footers: As in ``build``.
         progress: As in ``build``.
 
     Raises:
-        InvalidArgumentError: Not exactly one of ``table`` and ``namespace`` is given.
+        InvalidArgumentError: ``footers`` is not a whole number of 0 or more, or not exactly one of ``table`` and
+            ``namespace`` is given.
     """
-    return _indexed(spark, "refresh", table, namespace, "", progress)
+    return _indexed(spark, "refresh", table, namespace, _footers(footers), progress)
+
+
+def _footers(footers: int | None) -> str:
+    return "" if footers is None else f", footers => {checked.count('footers', footers, 'footers')}"
 
 
 def _indexed(

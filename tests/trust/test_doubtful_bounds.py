@@ -7,20 +7,12 @@ timestamp in another unit than the manifest's, and take a partition column from 
 from __future__ import annotations
 
 import struct
-from pathlib import Path
 
 import pytest
 from support import iceberg_api, plans, product, tables
 from support.compare import assert_rows_equal_off_on, assert_same_rows, explain
+from support.imports import import_parquet
 from support.session import STOCK
-
-
-def import_parquet(spark, table: str, folder: Path, ddl: str, partitioned: str = "") -> str:
-    spark.sql(f"CREATE TABLE {table} ({ddl}) USING iceberg {partitioned}")
-    catalog, name = table.split(".", 1)
-    spark.sql(f"CALL {catalog}.system.add_files(table => '{name}', source_table => '`parquet`.`{folder}`')")
-    product.build(spark, table)
-    return table
 
 
 @pytest.fixture(scope="module")
@@ -137,11 +129,12 @@ def moved(base, tmp_path_factory) -> str:
         spark.sql(f"SELECT id, CAST(id AS INT) AS a FROM range({i * 10}, {i * 10 + 10}, 1, 1)").write.mode(
             "append"
         ).parquet(str(folder))
-    table = import_parquet(spark, "lake.trust.moved", folder, "id BIGINT, a INT")
+    table = import_parquet(spark, "lake.trust.moved", folder, "id BIGINT, a INT", footers=0)
     spark.sql(f"ALTER TABLE {table} RENAME COLUMN a TO a2")
     spark.sql(f"ALTER TABLE {table} ADD COLUMN a INT")
     spark.sql(f"INSERT INTO {table} SELECT id, 500 + CAST(id AS INT), -5 FROM range(1000, 1010, 1, 1)")
-    product.refresh(spark, table)
+    if not STOCK:
+        product.call(spark, "refresh", table, ", footers => 0")
     return table
 
 

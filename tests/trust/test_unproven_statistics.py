@@ -2,73 +2,24 @@
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable
-
 import pytest
-from support import iceberg_api, plans, product
+from support import plans, product
 from support.compare import assert_rows_equal_off_on, assert_same_rows, explain
+from support.imports import counts_of_commits, cut_times, unknown_nulls
 from support.session import STOCK
 
 
-def forged(spark, name: str, columns: str, rows: list[str], edit: Callable[[str, iceberg_api.Metrics], None]) -> str:
-    """Returns a table of one file for each SELECT, whose manifest entries another writer has published."""
-    table = f"lake.trust.{name}"
-    spark.sql(f"CREATE TABLE {table} ({columns}) USING iceberg")
-    for select in rows:
-        spark.sql(f"INSERT INTO {table} {select}")
-    iceberg_api.forge_metrics(spark, table, edit)
-    product.build(spark, table)
-    return table
-
-
-def unknown_nulls(spark, name: str = "nulls") -> str:
-    """Null counts of 0 where the writer does not know them, and bounds of 0 to 0."""
-
-    def edit(_: str, metrics: iceberg_api.Metrics) -> None:
-        metrics.nulls("v", 0)
-        metrics.bounds("v", struct.pack("<i", 0), struct.pack("<i", 0))
-
-    select = "SELECT CAST(id AS INT), IF(id % 2 = 0, NULL, CAST(id + 1000 AS INT)) FROM range({}, {}, 1, 1)"
-    return forged(spark, name, "id INT, v INT", [select.format(i * 10, i * 10 + 10) for i in range(4)], edit)
-
-
-def cut_times(spark, name: str = "times") -> str:
-    """Upper bounds of timestamps in whole milliseconds, cut down."""
-
-    def edit(_: str, metrics: iceberg_api.Metrics) -> None:
-        upper = struct.unpack("<q", bytes(metrics.upper.get(metrics.field_id("ts")).array()))[0]
-        metrics.upper.put(
-            metrics.field_id("ts"),
-            metrics.spark._jvm.java.nio.ByteBuffer.wrap(bytearray(struct.pack("<q", upper // 1000 * 1000))),
-        )
-
-    select = (
-        "SELECT CAST(id AS INT), timestamp_micros(1700000000000000 + id * 1001 + id DIV 1000 * 1000000) "
-        "FROM range({}, {}, 1, 1)"
-    )
-    return forged(
-        spark, name, "id INT, ts TIMESTAMP", [select.format(i * 1000, i * 1000 + 908) for i in range(4)], edit
-    )
-
-
-def counts_of_commits(spark, name: str = "counts") -> str:
-    """The record count of the whole commit in each of its files."""
-
-    def edit(_: str, metrics: iceberg_api.Metrics) -> None:
-        metrics.records = 400
-
-    select = "SELECT CAST(id AS INT), CAST(id % 7 AS INT) FROM range({}, {}, 1, 1)"
-    return forged(spark, name, "id INT, v INT", [select.format(i * 50, i * 50 + 50) for i in range(8)], edit)
-
-
-@pytest.fixture(scope="module")
-def made(base) -> dict[str, str]:
+@pytest.fixture(scope="module", params=["", "_unread"], ids=["footers read", "no footer read"])
+def made(base, request) -> dict[str, str]:
     from support import session
 
     spark = session.get()
-    tables = {"nulls": unknown_nulls(spark), "times": cut_times(spark), "counts": counts_of_commits(spark)}
-    spark.sql("CREATE TABLE lake.trust.last_times (k TIMESTAMP, v INT) USING iceberg")
+    tables = {
+        "nulls": unknown_nulls(spark, f"nulls{request.param}"),
+        "times": cut_times(spark, f"times{request.param}"),
+        "counts": counts_of_commits(spark, f"counts{request.param}"),
+    }
+    spark.sql("CREATE OR REPLACE TABLE lake.trust.last_times (k TIMESTAMP, v INT) USING iceberg")
     spark.sql(f"INSERT INTO lake.trust.last_times SELECT ts, id FROM {tables['times']} WHERE id % 1000 = 907")
     return tables
 
@@ -121,7 +72,8 @@ def test_the_filter_that_iceberg_evaluates_still_prunes(spark, made) -> None:
 def test_commands_on_cut_times(spark, made, command: str) -> None:
     found = {}
     for switch in ("false", "true"):
-        table = cut_times(spark, f"times_{command[:5].lower().strip()}_{switch}")
+        unread = "_unread" if made["times"].endswith("_unread") else ""
+        table = cut_times(spark, f"times_{command[:5].lower().strip()}_{switch}{unread}")
         with product.conf(spark, enabled=switch):
             spark.sql(command.format(t=table))
         with product.off(spark):

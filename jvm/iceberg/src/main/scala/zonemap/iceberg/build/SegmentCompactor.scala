@@ -2,7 +2,7 @@ package zonemap.iceberg.build
 
 import zonemap.core.column.ColumnChoice
 import zonemap.core.io.ByteSource
-import zonemap.core.segment.{DeleteSegmentBuilder, Segment, SegmentMerger}
+import zonemap.core.segment.{DeleteSegmentBuilder, Provenance, Segment, SegmentMerger}
 import zonemap.iceberg.convert.DeleteStats
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.snapshot.{KeyedDeletes, LiveDeleteSegment, LiveSegment, SegmentOrigin}
@@ -112,10 +112,25 @@ private[zonemap] final class SegmentCompactor(spill: SpillFiles) {
       else new LiveSegment(only.segment, only.origin.risenTo(level), only.liveManifests)
     } else rewritten(group, level, choice)
 
-  private def rewritten(group: IndexedSeq[LiveSegment], level: Level, choice: ColumnChoice): LiveSegment = {
-    // the merger reads copies, so that the inputs, which other snapshots may use, do not retain bytes that it loads
-    val inputs = group.map(s => (s.segment.reopened(s.origin.source), s.liveManifests.toSeq))
-    val source = ByteSource.ofBytes(SegmentMerger.merge(inputs, choice))
+  /** The segment with other evidence for its files, by their rows; see [[SegmentMerger.withEvidence]]. */
+  def withEvidence(
+      live: LiveSegment,
+      names: Map[Int, String],
+      evidence: Int => Option[(Provenance, Seq[Int])]): LiveSegment = {
+    val (input, manifests) = reopened(live)
+    opened(SegmentMerger.withEvidence(input, manifests, names, evidence), IndexedSeq(live), live.origin.level)
+  }
+
+  private def rewritten(group: IndexedSeq[LiveSegment], level: Level, choice: ColumnChoice): LiveSegment =
+    opened(SegmentMerger.merge(group.map(reopened), choice), group, level)
+
+  /** The merger reads copies, so that the inputs, which other snapshots may use, do not retain bytes that it loads. */
+  private def reopened(live: LiveSegment): (Segment, Seq[Int]) =
+    (live.segment.reopened(live.origin.source), live.liveManifests.toSeq)
+
+  /** A new segment, made of a group of others. */
+  private def opened(bytes: Array[Byte], group: IndexedSeq[LiveSegment], level: Level): LiveSegment = {
+    val source = ByteSource.ofBytes(bytes)
     val committedAt = group.flatMap(_.origin.committedAtMillis).maxOption
     val origin =
       if (level == Level.Micro) SegmentOrigin.inMemory(source, level, committedAt)

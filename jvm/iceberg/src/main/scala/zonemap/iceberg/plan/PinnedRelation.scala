@@ -3,7 +3,7 @@ package zonemap.iceberg.plan
 import org.apache.iceberg.{BaseTable, PartitionSpec, Snapshot}
 
 import zonemap.core.io.CorruptIndexException
-import zonemap.iceberg.convert.{Indexable, PartitionTuples}
+import zonemap.iceberg.convert.{Indexable, MappedNames, PartitionTuples}
 import zonemap.iceberg.prune.{BoundsTrust, FileSet}
 import zonemap.iceberg.registry.TableIndex
 import zonemap.iceberg.report.{PlanReport, StockReason, Survivable}
@@ -104,7 +104,7 @@ private[zonemap] final class PinnedRelation(
   /** The purposes for which bounds of the relation's files may be used. */
   def trust: BoundsTrust = trustOf(PartitionTuples.specsById(table.specs()).get)
 
-  def trustOf(specs: Int => Option[PartitionSpec]): BoundsTrust = new BoundsTrust(facts, specs)
+  def trustOf(specs: Int => Option[PartitionSpec]): BoundsTrust = new BoundsTrust(facts, specs, MappedNames.digest(table, _))
 
   /**
    * Discards the index of a snapshot after a failure, so that the next query loads it from the store or the manifests

@@ -24,8 +24,12 @@ import zonemap.iceberg.snapshot.{SnapshotIndex, TableFacts}
  * Thread-safe; one instance for each plan.
  *
  * @param facts the facts built from the rows; if the rows contradict the bounds of a column, nothing uses its bounds
+ * @param names a digest of the names by which readers find a column, given by its field id, in files without field ids
  */
-private[iceberg] final class BoundsTrust(val facts: TableFacts, val specs: Int => Option[PartitionSpec]) {
+private[iceberg] final class BoundsTrust(
+    val facts: TableFacts,
+    val specs: Int => Option[PartitionSpec],
+    names: Int => Option[String]) {
 
   /**
    * Prepares a condition that is evaluated on the segments of a plan.
@@ -115,11 +119,17 @@ private[iceberg] final class BoundsTrust(val facts: TableFacts, val specs: Int =
     found.computeIfAbsent(
       (segment, fieldIds),
       _ =>
-        (DoubtfulFiles.unproven(segment).iterator ++
-          fieldIds.iterator.flatMap(DoubtfulFiles.replaced(segment, _)) ++
-          fieldIds.iterator.flatMap(DoubtfulFiles.otherwisePartitioned(segment, _, specs)))
+        (DoubtfulFiles.unproven(segment).iterator ++ fieldIds.iterator.flatMap(ofColumn(segment, _)))
           .reduceOption((a, b) => a.copy().or(b))
     )
+
+  private def ofColumn(segment: Segment, fieldId: Int): Seq[Bitmap] =
+    Seq(
+      segment.evidence.doubted.get(fieldId),
+      DoubtfulFiles.renamed(segment, fieldId, names),
+      DoubtfulFiles.replaced(segment, fieldId),
+      DoubtfulFiles.otherwisePartitioned(segment, fieldId, specs)
+    ).flatten
 }
 
 /**

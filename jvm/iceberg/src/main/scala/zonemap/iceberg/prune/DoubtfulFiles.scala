@@ -24,6 +24,20 @@ private[iceberg] object DoubtfulFiles {
         segment.derivedOnce(Unproven, heapBytes)(rowsWhere(segment)(row => !segment.provenance(row).isProven))
     }
 
+  /**
+   * Files without field ids that were checked while readers found the column by other names.
+   *
+   * @param names a digest of the present names of a column
+   */
+  def renamed(segment: Segment, fieldId: Int, names: Int => Option[String]): Option[Bitmap] =
+    segment.commonProvenance match {
+      case Some(common) if !common.byName => None
+      case _ =>
+        segment
+          .derivedOnce(ByName, heapBytes)(rowsWhere(segment)(row => segment.provenance(row).byName))
+          .filter(_ => segment.evidence.names.get(fieldId).forall(digest => !names(fieldId).contains(digest)))
+    }
+
   /** Files of which a bound of a string column may have other bytes than the value that it stands for. */
   def replaced(segment: Segment, fieldId: Int): Option[Bitmap] =
     segment.column(fieldId).filter(_.columnType == StringType).flatMap { column =>
@@ -55,6 +69,7 @@ private[iceberg] object DoubtfulFiles {
   private def heapBytes(found: Option[Bitmap]): Long = found.fold(0L)(rows => HeapBytes.bitmap(rows.size))
 
   private case object Unproven
+  private case object ByName
   private final case class Replaced(fieldId: Int)
   private final case class ByPartition(fieldId: Int, places: Map[Int, Place])
 

@@ -24,7 +24,7 @@ private[layout] object FilesOfBounds {
       builder.add(entry, bounds(i).toArray)
     }
     val segment = Segment.open(builder.build())
-    val trust = new BoundsTrust(new TableFacts(0, Nil, null), _ => Some(PartitionSpec.unpartitioned()))
+    val trust = new BoundsTrust(new TableFacts(0, Nil, null), _ => Some(PartitionSpec.unpartitioned()), _ => None)
     new FileSet(IndexedSeq(segment -> Bitmap.full(files)), trust)
   }
 }

@@ -5,6 +5,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
 import zonemap.iceberg.admin.{BuildResult, ColumnChange, IndexAdmin, IndexStatus, LevelMerge, Prewarm => UpkeepPrewarm}
+import zonemap.iceberg.evidence.EvidenceBuild
 import zonemap.iceberg.fact.{FactBuild, FactLimit, FactRequest, FactResult}
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.spark.conf.ZoneMapConf
@@ -27,6 +28,15 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
 
   private val factsDoc =
     "Facts of columns, such as 'values(status, tags[''type'']), bloom(user_id), ngrams(message), bounds(note), ranges(ts)'"
+
+  private val footers = Parameter(
+    "footers",
+    IntegerType,
+    Some("10000"),
+    "The most data files whose Parquet footers are read, one request each: of files whose writer is not known, only a " +
+      "footer that agrees proves the statistics, so that more than Iceberg's own filter prunes them. A later call goes " +
+      "on with the files that are left; 0 reads none."
+  )
 
   val Build: ZoneMapProcedure = ZoneMapProcedure(
     "build",
@@ -62,6 +72,7 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
         "Largest share of the bytes of the table's data files that all its facts may take together. Facts of at most " +
           "4 KB a data file and 1 MB in all are always built."
       ),
+      footers,
       EachTable.Namespace
     ),
     EachTable.columns(
@@ -82,7 +93,10 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
     val tables = new EachTable(spark, "build the index of")
     tables.rows(arguments, indexRow(BuildResult.OfNoSnapshot)) { (name, iceberg) =>
       Option(iceberg.currentSnapshot()) match {
-        case Some(snapshot) => built(spark, iceberg, snapshot, facts, columns, limit)
+        case Some(snapshot) =>
+          val rows = built(spark, iceberg, snapshot, facts, columns, limit)
+          checkFooters(spark, iceberg, snapshot, arguments)
+          rows
         case None if (facts.isEmpty || facts.equalsIgnoreCase("none")) && columns.isEmpty =>
           index.expect(iceberg, settings(spark))
           Seq(indexRow(BuildResult.OfNoSnapshot))
@@ -99,13 +113,14 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
     "Extends the stored index of a table, or of each table of a namespace, to the current snapshot; reads only manifests " +
       "that the index does not cover. With upkeep.maintain-facts, new data files also get the facts that the table has. " +
       "With namespace, problem is the error of a table whose index is not extended.",
-    Seq(EachTable.Table, EachTable.Namespace),
+    Seq(EachTable.Table, footers, EachTable.Namespace),
     EachTable.columns(buildColumns)
   ) { (spark, arguments) =>
     new EachTable(spark, "refresh the index of").rows(arguments, row(BuildResult.OfNoSnapshot)) { (_, iceberg) =>
       val refreshed = Option(iceberg.currentSnapshot()).map { snapshot =>
         val refreshed = new IndexAdmin(index).refresh(iceberg, snapshot, settings(spark), runner(spark))
         process.iceberg.facts.run(iceberg, snapshot, settings(spark), runner(spark)(iceberg))
+        checkFooters(spark, iceberg, snapshot, arguments)
         refreshed
       }
       Seq(row(refreshed.getOrElse(BuildResult.OfNoSnapshot)))
@@ -128,7 +143,7 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
       "files of this JVM's segments, cold_* the caches for a store that is not local. problem is the reason why the " +
       "snapshot is not covered or why its index is not stored, and is empty if it is covered and stored. bounds counts " +
       "data files by the permitted use of their bounds: extremes (all pruning, MIN and MAX), valid (all pruning), " +
-      "doubtful (imported files: only filters that Iceberg evaluates too).",
+      "doubtful (no evidence: only filters that Iceberg evaluates too; footers of build and refresh raise it).",
     Seq(
       Parameter(
         "table",
@@ -283,6 +298,11 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
       case None        => build.estimate(iceberg, snapshot, settings(spark), requests, runner(spark)(iceberg))
     }
     indexRow(built) +: results.map(r => factRow(snapshot, r))
+  }
+
+  private def checkFooters(spark: SparkSession, iceberg: Table, snapshot: Snapshot, arguments: Arguments): Unit = {
+    val most = arguments.count("footers")
+    if (most > 0) new EvidenceBuild(index).run(iceberg, snapshot, settings(spark), runner(spark)(iceberg), most): Unit
   }
 
   /** What a call is for, in a message. */

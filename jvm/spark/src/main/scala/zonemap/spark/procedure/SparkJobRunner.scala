@@ -8,6 +8,7 @@ import org.apache.spark.sql.SparkSession
 import zonemap.core.version.{FactRef, SegmentRef}
 import zonemap.iceberg.build.{LocalRunner, SegmentTask, SegmentTaskRunner}
 import zonemap.iceberg.convert.PartitionTuples
+import zonemap.iceberg.evidence.{FooterFindings, FooterTask, FooterTaskRunner}
 import zonemap.iceberg.fact.{FactTask, FactTaskRunner}
 import zonemap.iceberg.store.{IndexStore, StoreAccess}
 
@@ -21,7 +22,8 @@ import zonemap.iceberg.store.{IndexStore, StoreAccess}
  */
 private[spark] final class SparkJobRunner(spark: SparkSession, table: Table)
     extends SegmentTaskRunner
-    with FactTaskRunner {
+    with FactTaskRunner
+    with FooterTaskRunner {
 
   override def run(tasks: Seq[SegmentTask], store: IndexStore): Seq[SegmentRef] =
     if (tasks.size <= 1 || !SparkJobRunner.travels) new LocalRunner(table).run(tasks, store)
@@ -45,6 +47,17 @@ private[spark] final class SparkJobRunner(spark: SparkSession, table: Table)
         val written = task.write(new SparkFactReader(onExecutor), SparkJobRunner.storeOf(onExecutor, root))
         SparkJobRunner.toBytes(written.toVector)
       }.flatMap(SparkJobRunner.fromBytes[Vector[FactRef]])
+    }
+
+  override def check(tasks: Seq[FooterTask], store: IndexStore): Seq[FooterFindings] =
+    if (tasks.size <= 1 || !SparkJobRunner.travels) tasks.map(_.run(table, store))
+    else {
+      val root = store.root
+      val files = tasks.iterator.map(_.rows.length).sum
+      distribute(s"footers of $files files", tasks) { (onExecutor, bytes) =>
+        val task = SparkJobRunner.fromBytes[FooterTask](bytes)
+        SparkJobRunner.toBytes(task.run(onExecutor, SparkJobRunner.storeOf(onExecutor, root)))
+      }.map(SparkJobRunner.fromBytes[FooterFindings])
     }
 
   /** Runs `work` for each element, with the table and the element's bytes; returns results in the elements' order. */

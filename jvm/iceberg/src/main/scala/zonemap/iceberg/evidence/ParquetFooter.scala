@@ -1,0 +1,133 @@
+package zonemap.iceberg.evidence
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.iceberg.Schema
+import org.apache.iceberg.io.InputFile
+import org.apache.iceberg.mapping.NameMapping
+import org.apache.iceberg.parquet.ParquetSchemaUtil
+import org.apache.iceberg.shaded.org.apache.parquet.hadoop.metadata.{ColumnChunkMetaData, ParquetMetadata}
+import org.apache.iceberg.shaded.org.apache.parquet.schema.{GroupType, MessageType, PrimitiveType, Type}
+import org.apache.iceberg.types.TypeUtil
+
+import zonemap.core.value.{ColumnType, ZoneValue}
+
+/**
+ * The statistics of one column in a footer.
+ *
+ * @param least the least value that is not null; null if all values are null
+ * @param greatest the greatest value that is not null; null if all values are null
+ */
+private[evidence] final case class FooterColumn(nulls: Long, values: Long, least: ZoneValue, greatest: ZoneValue)
+
+/**
+ * What the footer of a Parquet file states about its rows.
+ *
+ * @param columns by field id, the columns of which every row group has statistics
+ * @param hasIds whether readers find the file's columns by field ids; else by the names of the table's mapping
+ * @param statesExtremes whether the library that wrote the file computes least and greatest values of fixed width from
+ *   the values
+ */
+private[evidence] final case class ParquetFooter(
+    records: Long,
+    columns: Map[Int, FooterColumn],
+    hasIds: Boolean,
+    statesExtremes: Boolean)
+
+private[evidence] object ParquetFooter {
+
+  /** Libraries whose statistics of fixed-width columns are the values of the column chunk, as their sources show. */
+  private val ExactWriters = Seq("parquet-mr", "parquet-cpp-arrow")
+
+  /**
+   * Reads a footer. The result is `None` if readers find columns by position, because the file has no field ids and the
+   * table no name mapping.
+   *
+   * @param wanted the columns, by field id, in the types of their stored bounds
+   */
+  def read(
+      file: InputFile,
+      schema: Schema,
+      mapping: Option[NameMapping],
+      wanted: Map[Int, ColumnType]): Option[ParquetFooter] = {
+    val footer = FooterInput.read(file)
+    val stored = footer.getFileMetaData.getSchema
+    val hasIds = ParquetSchemaUtil.hasIds(stored)
+    val resolved = if (hasIds) Some(stored) else mapping.map(ParquetSchemaUtil.applyNameMapping(stored, _))
+    resolved.map { message =>
+      val writer = Option(footer.getFileMetaData.getCreatedBy).getOrElse("")
+      ParquetFooter(
+        footer.getBlocks.asScala.iterator.map(_.getRowCount).sum,
+        columns(footer, leaves(message), schema, wanted),
+        hasIds,
+        ExactWriters.exists(writer.startsWith))
+    }
+  }
+
+  /** A column of the file: the field ids from the root to it, and its place among all columns. */
+  private final case class StoredColumn(ids: Seq[Int], place: Int, primitive: PrimitiveType)
+
+  /** The columns that readers find by field ids and that have one value a row, in the order of the file. */
+  private def leaves(message: MessageType): Seq[StoredColumn] = {
+    val paths = message.getPaths.asScala.toSeq
+    paths.zipWithIndex.flatMap { case (names, place) =>
+      val types = names.indices.map(depth => message.getType(names.take(depth + 1): _*))
+      val isPlain = types.forall(t => t.getId != null && !t.isRepetition(Type.Repetition.REPEATED))
+      Option.when(isPlain && types.init.forall(_.isInstanceOf[GroupType]))(
+        StoredColumn(types.map(_.getId.intValue), place, types.last.asPrimitiveType()))
+    }
+  }
+
+  private def columns(
+      footer: ParquetMetadata,
+      stored: Seq[StoredColumn],
+      schema: Schema,
+      wanted: Map[Int, ColumnType]): Map[Int, FooterColumn] = {
+    val parents = TypeUtil.indexParents(schema.asStruct())
+    def pathOf(id: Int): Seq[Int] =
+      Iterator.iterate(Option(Integer.valueOf(id)))(_.flatMap(i => Option(parents.get(i)))).takeWhile(_.isDefined)
+        .flatten.map(_.intValue).toSeq.reverse
+    for {
+      (id, columnType) <- wanted
+      Seq(column) <- Seq(stored.filter(_.ids.last == id))
+      if column.ids == pathOf(id) && FooterTypes.states(columnType, column.primitive)
+      found <- whole(footer, column, columnType)
+    } yield id -> found
+  }
+
+  /** The statistics of all row groups together; `None` if one of them lacks a part. */
+  private def whole(footer: ParquetMetadata, column: StoredColumn, columnType: ColumnType): Option[FooterColumn] = {
+    val parts = footer.getBlocks.asScala.toSeq.map { block =>
+      Option(block.getColumns.get(column.place))
+        .filter(chunk => chunk.getValueCount == block.getRowCount)
+        .flatMap(ofChunk(_, column.primitive, columnType))
+    }
+    Option.when(parts.forall(_.isDefined))(parts.flatten.foldLeft(FooterColumn(0, 0, null, null)) { (all, part) =>
+      FooterColumn(
+        all.nulls + part.nulls,
+        all.values + part.values,
+        first(all.least, part.least)(_ <= _),
+        first(all.greatest, part.greatest)(_ >= _))
+    })
+  }
+
+  private def first(a: ZoneValue, b: ZoneValue)(isFirst: (ZoneValue, ZoneValue) => Boolean): ZoneValue =
+    if (a == null || (b != null && isFirst(b, a))) b else a
+
+  private def ofChunk(
+      chunk: ColumnChunkMetaData,
+      primitive: PrimitiveType,
+      columnType: ColumnType): Option[FooterColumn] = {
+    val statistics = chunk.getStatistics
+    val values = chunk.getValueCount
+    if (statistics == null || !statistics.isNumNullsSet) None
+    else if (statistics.getNumNulls == values) Some(FooterColumn(values, values, null, null))
+    else if (!statistics.hasNonNullValue || statistics.getNumNulls < 0 || statistics.getNumNulls > values) None
+    else
+      for {
+        least <- FooterTypes.encode(columnType, statistics.genericGetMin())
+        greatest <- FooterTypes.encode(columnType, statistics.genericGetMax())
+        if least.compare(greatest) <= 0
+      } yield FooterColumn(statistics.getNumNulls, values, least, greatest)
+  }
+}

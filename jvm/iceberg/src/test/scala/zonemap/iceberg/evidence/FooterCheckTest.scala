@@ -1,0 +1,78 @@
+package zonemap.iceberg.evidence
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.core.column.ColumnBounds
+import zonemap.core.segment.Provenance
+import zonemap.core.value._
+
+/** Checks which statistics a footer proves, case by case. */
+class FooterCheckTest extends AnyFunSuite {
+  private def long(v: Long): ZoneValue = ZoneValues.ofLong(v)
+  private def text(v: String): ZoneValue = ZoneValues.ofString(v)
+
+  private def told(lower: ZoneValue, upper: ZoneValue, nulls: Presence, tight: Boolean = true) =
+    ColumnBounds(lower, upper, tight, nulls, Presence.None)
+
+  private val stated = FooterColumn(2, 10, long(3), long(9))
+
+  private def evidence(
+      bounds: ColumnBounds,
+      column: Option[FooterColumn] = Some(stated),
+      columnType: ColumnType = LongType,
+      records: Long = 10,
+      hasIds: Boolean = true,
+      exact: Boolean = true): FileEvidence =
+    FooterCheck.evidence(
+      Some(ParquetFooter(10, column.map(1 -> _).toMap, hasIds, exact)),
+      records,
+      Map(1 -> (columnType -> bounds)))
+
+  private val proven = FileEvidence(Provenance.Footer, Nil)
+  private val doubted = FileEvidence(Provenance.Footer, Seq(1))
+
+  test("equal statistics are proven, and are extremes if the writer computes them") {
+    val equal = told(long(3), long(9), Presence.Some)
+    assert(evidence(equal) == proven)
+    assert(evidence(equal, exact = false) == FileEvidence(Provenance.Valid, Nil))
+    assert(evidence(equal, hasIds = false) == FileEvidence(Provenance.FooterByName, Nil))
+    assert(evidence(equal, hasIds = false, exact = false) == FileEvidence(Provenance.ValidByName, Nil))
+  }
+
+  test("wider bounds are valid and not extremes") {
+    assert(evidence(told(long(2), long(9), Presence.Some)) == FileEvidence(Provenance.Valid, Nil))
+    assert(evidence(told(null, long(10), Presence.Some)) == FileEvidence(Provenance.Valid, Nil))
+    assert(evidence(told(long(2), long(10), Presence.Some, tight = false)) == proven, "they are no extremes anyway")
+  }
+
+  test("narrower bounds, other counts, and statistics that the footer lacks are doubted") {
+    assert(evidence(told(long(4), long(9), Presence.Some)) == doubted)
+    assert(evidence(told(long(3), long(8), Presence.Some)) == doubted)
+    Seq(Presence.None, Presence.All).foreach(n => assert(evidence(told(long(3), long(9), n)) == doubted))
+    assert(evidence(told(long(3), long(9), Presence.Some), column = None) == doubted)
+    assert(evidence(told(null, null, Presence.None), column = None) == doubted)
+  }
+
+  test("a column of which nothing is stated needs no proof") {
+    assert(evidence(ColumnBounds.NothingKnown, column = None) == proven)
+    assert(evidence(told(long(3), long(9), Presence.Unknown)) == proven, "an unknown count")
+  }
+
+  test("a column of nulls") {
+    val nulls = Some(FooterColumn(10, 10, null, null))
+    assert(evidence(told(null, null, Presence.All), nulls) == proven)
+    assert(evidence(told(null, null, Presence.None), nulls) == doubted)
+    assert(evidence(told(long(0), long(0), Presence.None), nulls) == doubted)
+  }
+
+  test("texts: the bounds may be cut") {
+    val words = Some(FooterColumn(0, 10, text("abcdef"), text("xyz")))
+    assert(evidence(told(text("abc"), text("y"), Presence.None, tight = false), words, StringType) == proven)
+    assert(evidence(told(text("abd"), text("y"), Presence.None, tight = false), words, StringType) == doubted)
+  }
+
+  test("another record count refutes the file, as does a footer whose columns are found by position") {
+    assert(evidence(told(long(3), long(9), Presence.Some), records = 80) == FileEvidence(Provenance.Refuted, Nil))
+    assert(FooterCheck.evidence(None, 10, Map.empty) == FileEvidence(Provenance.Refuted, Nil))
+  }
+}

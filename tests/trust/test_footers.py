@@ -1,0 +1,143 @@
+"""Footers as evidence: imported files of sound statistics prune as native ones do, and forged ones lose no row."""
+
+from __future__ import annotations
+
+import pytest
+from support import iceberg_api, plans, product
+from support.compare import assert_rows_equal_off_on, explain
+from support.imports import counts_of_commits, cut_times, import_parquet, unknown_nulls
+from support.session import STOCK
+
+pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
+
+COLUMNS = "id BIGINT, n INT, s STRING, d DATE, ts TIMESTAMP, price DECIMAL(12, 2), big DECIMAL(30, 4), v DOUBLE"
+SELECT = (
+    "SELECT id, CAST(id DIV 3 AS INT) AS n, concat('name-', lpad(id, 5, '0')) AS s, date_add(DATE '2024-01-01', "
+    "CAST(id AS INT)) AS d, timestamp_micros(1700000000000000 + id * 1001) AS ts, CAST(id / 4 AS DECIMAL(12, 2)) AS "
+    "price, CAST(id * 1000000000000 AS DECIMAL(30, 4)) AS big, id / 2 AS v FROM range({}, {}, 1, 1)"
+)
+FILES = 12
+
+
+@pytest.fixture(scope="module")
+def native(base) -> str:
+    from support import session
+
+    spark = session.get()
+    table = "lake.trust.native_files"
+    spark.sql(f"CREATE TABLE {table} ({COLUMNS}) USING iceberg")
+    for i in range(FILES):
+        spark.sql(f"INSERT INTO {table} {SELECT.format(i * 20, i * 20 + 20)}")
+    product.build(spark, table)
+    spark.sql(
+        "CREATE TABLE lake.trust.some AS SELECT id AS k, s AS ks, ts AS kt, price AS kp FROM "
+        f"{table} WHERE id IN (45, 47, 131)"
+    )
+    return table
+
+
+@pytest.fixture(scope="module")
+def imported(native, tmp_path_factory) -> str:
+    """Files that Spark wrote without Iceberg, imported by add_files."""
+    from support import session
+
+    spark = session.get()
+    folder = tmp_path_factory.mktemp("footers")
+    for i in range(FILES):
+        with product.raw_conf(spark, {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}):
+            spark.sql(SELECT.format(i * 20, i * 20 + 20)).write.mode("append").parquet(str(folder))
+    return import_parquet(spark, "lake.trust.imported_files", folder, COLUMNS)
+
+
+QUERIES = (
+    "SELECT id FROM {t} ORDER BY id DESC LIMIT 3",
+    "SELECT id FROM {t} ORDER BY ts LIMIT 3",
+    "SELECT id FROM {t} WHERE n >= 0 ORDER BY price DESC LIMIT 3",
+    "SELECT id FROM {t} JOIN lake.trust.some ON id = k",
+    "SELECT id FROM {t} JOIN lake.trust.some ON s = ks",
+    "SELECT id FROM {t} WHERE ts IN (SELECT kt FROM lake.trust.some)",
+    "SELECT id FROM {t} JOIN lake.trust.some ON price = kp",
+    "SELECT id FROM {t} WHERE n + 1 = 20",
+    "SELECT id FROM {t} WHERE year(d) = 2024 AND month(d) = 3",
+    "SELECT id FROM {t} WHERE coalesce(s, '') = 'name-00044'",
+    "SELECT id FROM {t} WHERE unix_micros(ts) < 1700000000030000",
+    "SELECT id FROM {t} ORDER BY big DESC LIMIT 3",
+    "SELECT * FROM (SELECT id FROM {t} WHERE id >= 40 LIMIT 25)",
+)
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_an_imported_table_prunes_as_a_native_one(spark, native, imported, query: str) -> None:
+    if "LIMIT 25" not in query:
+        assert_rows_equal_off_on(spark, query.format(t=imported))
+    kept = {t: len(plans.planned_files(spark.sql(query.format(t=t)))) for t in (native, imported)}
+    assert kept[imported] == kept[native] < FILES, kept
+
+
+def test_counts_and_extremes_of_an_imported_table(spark, imported) -> None:
+    query = f"SELECT count(*), count(n), min(id), max(ts), max(price) FROM {imported} WHERE id >= 40"
+    assert_rows_equal_off_on(spark, query)
+    assert "answered from the index" in explain(spark, query)
+    assert product.status(spark, imported).bounds == f"extremes={FILES} valid=0 doubtful=0"
+
+
+def test_without_footers_an_imported_table_is_doubtful(spark, imported, tmp_path) -> None:
+    spark.sql(f"{SELECT.format(0, 20)}").write.parquet(str(tmp_path / "files"))
+    spark.sql(f"CREATE TABLE lake.trust.unread ({COLUMNS}) USING iceberg")
+    spark.sql(
+        f"CALL lake.system.add_files(table => 'trust.unread', source_table => '`parquet`.`{tmp_path / 'files'}`')"
+    )
+    product.call(spark, "build", "lake.trust.unread", ", footers => 0")
+    assert product.status(spark, "lake.trust.unread").bounds == "extremes=0 valid=0 doubtful=1"
+    product.refresh(spark, "lake.trust.unread")
+    assert product.status(spark, "lake.trust.unread").bounds == "extremes=1 valid=0 doubtful=0"
+
+
+def test_a_call_goes_on_with_the_files_that_are_left(spark, native) -> None:
+    table = "lake.trust.budget"
+    spark.sql(f"CREATE TABLE {table} ({COLUMNS}) USING iceberg")
+    for i in range(5):
+        spark.sql(f"INSERT INTO {table} {SELECT.format(i * 20, i * 20 + 20)}")
+    iceberg_api.forge_metrics(spark, table, lambda path, metrics: None)
+    found = []
+    product.call(spark, "build", table, ", footers => 2")
+    for _ in range(3):
+        found.append(product.status(spark, table).bounds.split()[0])
+        product.call(spark, "refresh", table, ", footers => 2")
+    assert found == ["extremes=2", "extremes=4", "extremes=5"]
+
+
+@pytest.mark.parametrize("make", [unknown_nulls, cut_times, counts_of_commits])
+def test_forged_statistics_of_one_column_leave_the_others_proven(spark, native, make) -> None:
+    table = make(spark, f"forged_{make.__name__}")
+    is_refuted = make is counts_of_commits
+    files = 8 if is_refuted else 4
+    levels = f"extremes=0 valid=0 doubtful={files}" if is_refuted else f"extremes={files} valid=0 doubtful=0"
+    assert product.status(spark, table).bounds == levels
+    by_key = f"SELECT id FROM {table} ORDER BY id DESC LIMIT 3"
+    assert_rows_equal_off_on(spark, by_key)
+    assert len(plans.planned_files(spark.sql(by_key))) == (files if is_refuted else 1)
+
+
+def test_evidence_holds_for_the_names_under_which_it_was_found(spark, native, tmp_path) -> None:
+    folder = tmp_path / "names"
+    for i in range(4):
+        spark.sql(f"SELECT id, id + 1000 AS b FROM range({i * 10}, {i * 10 + 10}, 1, 1)").write.mode("append").parquet(
+            str(folder)
+        )
+    table = import_parquet(spark, "lake.trust.names", folder, "id BIGINT, b BIGINT")
+    by_b = "SELECT id, {c} FROM {t} WHERE {c} + 1 = 1006"
+    assert len(plans.planned_files(spark.sql(by_b.format(t=table, c="b")))) == 1
+    spark.sql(f"ALTER TABLE {table} RENAME COLUMN b TO c")
+    spark.sql(f"ALTER TABLE {table} ADD COLUMN b BIGINT")
+    spark.sql(f"INSERT INTO {table} VALUES (100, 5, 1005)")
+    for column in ("b", "c"):
+        assert_rows_equal_off_on(spark, by_b.format(t=table, c=column))
+        assert_rows_equal_off_on(spark, f"SELECT id FROM {table} ORDER BY {column} DESC NULLS LAST, id LIMIT 2")
+    assert len(plans.planned_files(spark.sql(f"SELECT id FROM {table} WHERE id + 1 = 6"))) == 1, "its name is the same"
+    product.refresh(spark, table)
+    for column in ("b", "c"):
+        assert_rows_equal_off_on(spark, by_b.format(t=table, c=column))
+    spark.sql(f"ALTER TABLE {table} UNSET TBLPROPERTIES ('schema.name-mapping.default')")
+    assert_rows_equal_off_on(spark, f"SELECT id FROM {table} WHERE id + 1 = 6")
+    assert_rows_equal_off_on(spark, f"SELECT id FROM {table} ORDER BY id LIMIT 2")
