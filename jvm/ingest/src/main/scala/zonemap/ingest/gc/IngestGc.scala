@@ -33,7 +33,8 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
    *   half of it, the queue is not that of the table, or the data folder is not in the table's folder
    * @throws IllegalStateException if the listing of the data folder lacks a file that a snapshot refers to
    * @throws UnreadableRecordException if a record cannot be read, because its files are unknown
-   * @throws IngestStoppedException if a state that a pointer of the table names is not in the ingest root
+   * @throws IngestStoppedException if a state that a pointer of the table names is not in the ingest root, or the queue
+   *   belongs to another catalog entry
    */
   def run(minAgeMillis: Long, dryRun: Boolean): Seq[IngestGarbage] = {
     checkQueue()
@@ -84,6 +85,8 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
    * Kafka queue has the same identity in every root; the states of the table are in one root only.
    */
   private def checkQueue(): Unit = {
+    val catalog = new IcebergIngestCatalog(target.name, target.operations)
+    new QueueOwner(target.files, catalog.entry).verify(catalog)
     val metadata = refreshed()
     val branches = (IngestRecord.MainBranch +: IngestPointer.branches(metadata)).distinct
     val pointers = branches.flatMap(IngestPointer.textOf(metadata, _)).map(IngestPointer.parse)
@@ -93,10 +96,8 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
           s"'${target.files.root}' has the queue ${target.queue.identity}. Name the root of the table's queue by " +
           s"${IngestRoot.Conf}.")
     }
-    if (pointers.nonEmpty) {
-      val catalog = new IcebergIngestCatalog(target.name, target.operations)
+    if (pointers.nonEmpty)
       BranchStates.load(catalog, IngestRecord.MainBranch, target.files, target.queue.identity): Unit
-    }
   }
 
   private def checkAges(minAgeMillis: Long, dryRun: Boolean): Unit = {

@@ -68,6 +68,9 @@ private[zonemap] trait TableView {
 /** The catalog, as far as the committer of one table uses it. */
 private[zonemap] trait IngestCatalog {
 
+  /** The entry of the catalog that names the table. */
+  def entry: CatalogEntry
+
   /** Fresh metadata. */
   def load(): TableView
 
@@ -105,7 +108,8 @@ private[zonemap] object StopCode {
   val StateLost = "state-lost"
   val OtherQueue = "other-queue"
   val OtherTable = "other-table"
+  val OtherEntry = "other-entry"
   val UnknownPointer = "unknown-pointer"
 
-  val All: Seq[String] = Seq(PointerLost, StateLost, OtherQueue, OtherTable, UnknownPointer)
+  val All: Seq[String] = Seq(PointerLost, StateLost, OtherQueue, OtherTable, OtherEntry, UnknownPointer)
 }

@@ -65,6 +65,8 @@ final class SimCatalog(world: SimWorld, data: SimData, uuid: String) extends Ing
     late = lateRequests
   }
 
+  override val entry: CatalogEntry = CatalogEntry("db.events", None)
+
   override def load(): TableView = world.unreliable(new SimView(metadata))
 
   override def commit(commit: PointerCommit): Long = {
