@@ -164,13 +164,25 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
         "forget_known",
         BooleanType,
         Some("false"),
-        "true: forget the watermarks that the table has, so that only the given ones count.")
+        "true: forget the watermarks that the table has, so that only the given ones count."
+      ),
+      Parameter(
+        "take_over",
+        BooleanType,
+        Some("false"),
+        "true: take the queue over from the catalog entry that it belongs to. That entry is the same table under " +
+          "another name, or a table that is gone, of which this one is a copy."
+      )
     ),
     new StructType().add("pointer", StringType, nullable = false)
   ) { (spark, arguments) =>
     val (name, table) = load(spark, arguments, "reset the ingestion of")
-    val pointer =
-      withAdmin(table)(_.reset(arguments.text("branch"), arguments.longs("watermarks"), arguments.flag("forget_known")))
+    val pointer = withAdmin(table)(
+      _.reset(
+        arguments.text("branch"),
+        arguments.longs("watermarks"),
+        arguments.flag("forget_known"),
+        arguments.flag("take_over")))
     ingest.refresh(spark, name)
     Seq(Seq(pointer))
   }
