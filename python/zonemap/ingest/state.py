@@ -105,6 +105,27 @@ def _of_summary(metadata: TableMetadata) -> str | None:
     return None
 
 
+def committed_pointers(metadata: TableMetadata) -> set[str]:
+    """Returns the pointers of the snapshots that the metadata retains."""
+    summaries = [found.summary.additional_properties for found in metadata.snapshots if found.summary is not None]
+    return {str(summary[_SUMMARY]) for summary in summaries if _SUMMARY in summary}
+
+
+def leads_to(spool: Spool, text: str | None, wanted: str) -> bool:
+    """Returns True if a pointer is ``wanted``, or names a state that follows it."""
+    least = _POINTER.fullmatch(wanted)
+    while text is not None and text != wanted:
+        match = _POINTER.fullmatch(text)
+        if match is None or least is None or int(match[1]) <= int(least[1]):
+            return False
+        try:
+            data = spool.state(_file_of(match))
+            text = wire.unframe(data).get("prev-pointer") if data is not None else None
+        except RecordError:
+            return False
+    return text is not None
+
+
 def check_queue(named: Mapping[str, str], queue_id: str | None, location: str) -> None:
     """Raises if a pointer names another queue: no committer of the table reads this one.
 
@@ -155,11 +176,16 @@ def _body(spool: Spool, text: str, table_uuid: str) -> dict[str, object]:
         raise ValueError(f"the table has the UUID {table_uuid}")
     if match[3] != spool.queue_id():
         raise ValueError(f"the spool is {spool.queue_id()}")
-    name = f"{int(match[1]):020d}-{match[2]}.json"
+    name = _file_of(match)
     data = spool.state(name)
     if data is None:
         raise ValueError(f"the file 'state/{name}' does not exist")
     return wire.unframe(data)
+
+
+def _file_of(match: re.Match[str]) -> str:
+    """Returns the name of the state file of a pointer."""
+    return f"{int(match[1]):020d}-{match[2]}.json"
 
 
 def _of(bodies: Sequence[dict[str, Any]]) -> LaneState:
