@@ -111,6 +111,43 @@ def committed_pointers(metadata: TableMetadata) -> set[str]:
     return {str(summary[_SUMMARY]) for summary in summaries if _SUMMARY in summary}
 
 
+def is_rolled_back(spool: Spool, metadata: TableMetadata, lane: str, seq: int) -> bool:
+    """Returns True if a snapshot that the branch does not have any more has settled the record.
+
+    Its state has settled the record, and the one before it has not. A snapshot that is not retained shows nothing.
+    """
+    for text in _abandoned(metadata):
+        after = _at(spool, text)
+        if after is None or not _of([after]).is_settled(lane, seq):
+            continue
+        previous = after.get("prev-pointer")
+        before = _at(spool, previous) if previous is not None else None
+        if previous is None or (before is not None and not _of([before]).is_settled(lane, seq)):
+            return True
+    return False
+
+
+def _abandoned(metadata: TableMetadata) -> list[str]:
+    """Returns the pointers of the retained snapshots that are not in the history of the branch."""
+    by_id = {found.snapshot_id: found for found in metadata.snapshots}
+    snapshot = metadata.snapshot_by_name(BRANCH)
+    while snapshot is not None:
+        by_id.pop(snapshot.snapshot_id, None)
+        snapshot = by_id.get(snapshot.parent_snapshot_id) if snapshot.parent_snapshot_id is not None else None
+    summaries = [found.summary.additional_properties for found in by_id.values() if found.summary is not None]
+    return [str(summary[_SUMMARY]) for summary in summaries if summary.get(_SUMMARY_BRANCH) == BRANCH]
+
+
+def _at(spool: Spool, text: str) -> dict[str, Any] | None:
+    """Returns the state that a pointer names; None if it cannot be read."""
+    match = _POINTER.fullmatch(text)
+    data = spool.state(_file_of(match)) if match is not None else None
+    try:
+        return wire.unframe(data) if data is not None else None
+    except RecordError:
+        return None
+
+
 def leads_to(spool: Spool, text: str | None, wanted: str) -> bool:
     """Returns True if a pointer is ``wanted``, or names a state that follows it."""
     least = _POINTER.fullmatch(wanted)
@@ -118,11 +155,8 @@ def leads_to(spool: Spool, text: str | None, wanted: str) -> bool:
         match = _POINTER.fullmatch(text)
         if match is None or least is None or int(match[1]) <= int(least[1]):
             return False
-        try:
-            data = spool.state(_file_of(match))
-            text = wire.unframe(data).get("prev-pointer") if data is not None else None
-        except RecordError:
-            return False
+        body = _at(spool, text)
+        text = body.get("prev-pointer") if body is not None else None
     return text is not None
 
 

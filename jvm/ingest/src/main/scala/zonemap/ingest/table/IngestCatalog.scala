@@ -61,6 +61,9 @@ private[zonemap] trait TableView {
   /** The snapshot that was committed with a pointer, if it is retained. */
   def snapshotOf(branch: String, pointer: String): Option[Long]
 
+  /** The pointers of the snapshots that the metadata retains and that are not in the history of the branch any more. */
+  def abandoned(branch: String): Seq[String]
+
   /** The record with its data files, or the reason why they cannot be appended to the table. */
   def check(record: IngestRecord): Either[Refusal, CheckedRecord]
 }

@@ -84,6 +84,24 @@ class IngestAdminTest extends AnyFunSuite {
     assert(admin(t).await(receipt.copy(nonce = ""), 0) == Visibility.Visible)
   }
 
+  test("a receipt says that its snapshot was rolled back, and later ones are visible") {
+    val t = IngestTables.hadoop()
+    val receipts = (0 to 2).map { i =>
+      val receipt = t.append("a", t.dataFile(s"a$i"))
+      t.pass()
+      receipt
+    }
+    val first = t.reload().history().asScala.head.snapshotId()
+    assert(receipts.map(admin(t).visibility) == Seq.fill(3)(Visibility.Visible))
+    t.reload().manageSnapshots().rollbackTo(first).commit()
+    val found = Seq(Visibility.Visible, Visibility.RolledBack, Visibility.RolledBack)
+    assert(receipts.map(admin(t).visibility) == found)
+    val later = t.append("a", t.dataFile("a3"))
+    t.pass()
+    assert((receipts :+ later).map(admin(t).await(_, 0)) == found :+ Visibility.Visible)
+    assert(t.live() == Seq("a0", "a3"))
+  }
+
   test("where a record is, is found without a read of the records before it") {
     val t = IngestTables.hadoop()
     val lane = t.lane("a")

@@ -161,6 +161,7 @@ final class SimCatalog(world: SimWorld, data: SimData, uuid: String) extends Ing
     override def manifests(branch: String): Int = 0
     override def snapshotOf(branch: String, pointer: String): Option[Long] =
       m.snapshots.find(_.pointer.contains(pointer)).map(_.id)
+    override def abandoned(branch: String): Seq[String] = Nil
     override def check(record: IngestRecord): Either[Refusal, CheckedRecord] =
       Right(CheckedRecord(record, record.files.map(file => SimCatalog.dataFile(DataFilePath.of(file), record))))
   }

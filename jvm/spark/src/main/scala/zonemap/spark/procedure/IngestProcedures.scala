@@ -92,8 +92,9 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
   val Wait: ZoneMapProcedure = ZoneMapProcedure(
     "ingest_wait",
     "Waits until appends are visible in the table: all appends that are in the queue now or, with lane and seq, one " +
-      "append. Returns a row for each of them. state is visible, quarantined, pending (the time was over) or unknown " +
-      "(neither the queue nor the table has the append); message has the reason of a quarantine.",
+      "append. Returns a row for each of them. state is visible, quarantined, rolled-back (the branch no longer has the " +
+      "snapshot of the append), pending (the time was over) or unknown (neither the queue nor the table has the append); " +
+      "message has the reason of a quarantine.",
     Seq(
       Table,
       Parameter("lane", StringType, Some("NULL"), s"$laneDoc NULL: all appends in the queue."),
