@@ -3,6 +3,7 @@ package zonemap.ingest.table
 import scala.annotation.tailrec
 import scala.util.Try
 
+import zonemap.ingest.queue.QueueIdentity
 import zonemap.ingest.store.IngestFiles
 
 /**
@@ -181,8 +182,13 @@ private[zonemap] final class QueueOwner(files: IngestFiles, entry: CatalogEntry)
   private def stop(why: String, otherwise: String) = new IngestStoppedException(
     StopCode.OtherEntry,
     s"Cannot use the ingest queue of '${files.root}': $why. Give a copy a root of its own, by ${IngestRoot.Conf} or, in " +
-      s"Python, root=. $otherwise"
+      s"Python, root=$alsoTopic. $otherwise"
   )
+
+  /** A topic has the name of the table's UUID, so another root does not give the copy another topic. */
+  private def alsoTopic: String = Try(QueueIdentity.read(files)).toOption.flatten.flatMap(_.topic).fold("") { topic =>
+    s", and another topic than '$topic', by the table property ${QueueChoice.PrefixProperty}"
+  }
 }
 
 private[zonemap] object QueueOwner {
