@@ -58,6 +58,7 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
       spilled.map(f =>
         IngestGarbage(s"${target.files.root}/${f.path}", f.sizeBytes, "no message of the queue names it")) ++
       unfinished(minAgeMillis, now, dryRun) ++
+      oldLocks(minAgeMillis, now, dryRun) ++
       former.all
   }
 
@@ -66,6 +67,15 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
     val old = target.files.temporary().filter(file => nowMillis - file.modifiedAtMillis > minAgeMillis)
     if (!dryRun) old.foreach(file => target.files.delete(file.path))
     old.map(f => IngestGarbage(s"${target.files.root}/${f.path}", f.sizeBytes, "its writer has died"))
+  }
+
+  /** Locks of lanes that no other writer will open; a writer that ends by itself deletes its own. */
+  private def oldLocks(minAgeMillis: Long, nowMillis: Long, dryRun: Boolean): Seq[IngestGarbage] = {
+    val old = target.files.list(SpoolNames.Locks).filter { file =>
+      SpoolNames.isLockOfNewLane(file.path) && nowMillis - file.modifiedAtMillis > minAgeMillis
+    }
+    if (!dryRun) old.foreach(file => target.files.delete(file.path))
+    old.map(f => IngestGarbage(s"${target.files.root}/${f.path}", f.sizeBytes, "its lane will not be used again"))
   }
 
   /**

@@ -317,6 +317,25 @@ class IngestAdminTest extends AnyFunSuite {
     assert(!temporary.exists(Files.exists(_)) && Files.exists(young))
   }
 
+  test("gc deletes old locks of lanes that Python's writers have drawn, and no lock of a lane with a name") {
+    val t = IngestTables.hadoop()
+    t.append("a", t.dataFile("a0"))
+    t.pass()
+    def lock(lane: String): Path = {
+      val path = t.root.resolve(s"locks/$lane.lock")
+      Files.createDirectories(path.getParent)
+      Files.writeString(path, "1")
+    }
+    val (old, named) = (lock("python-0a1b2c3d-0000-4000-8000-0123456789ab"), lock("gateway"))
+    age(t, 80)
+    val young = lock("python-00000000-0000-4000-8000-0123456789ab")
+    assert(
+      new IngestGc(t.target, t.clock).run(72 * Hour, dryRun = true).map(_.location) == Seq(
+        s"${t.root}/locks/${old.getFileName}"))
+    new IngestGc(t.target, t.clock).run(72 * Hour, dryRun = false)
+    assert(!Files.exists(old) && Files.exists(named) && Files.exists(young))
+  }
+
   test("gc names the queue of a table that was dropped and created again, and does not delete it") {
     val catalog = IngestTables.jdbc(IngestTables.folder())
     val t = IngestTables.in(catalog)
