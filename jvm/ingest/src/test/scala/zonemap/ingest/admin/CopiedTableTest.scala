@@ -22,7 +22,7 @@ class CopiedTableTest extends AnyFunSuite {
     t.reload().asInstanceOf[HasTableOperations].operations().refresh().metadataFileLocation()
 
   private def copyOf(t: IngestTable, catalog: Lake, name: String, metadata: Option[String] = None): IngestTable = {
-    val Array(namespace, table) = name.split('.')
+    val (namespace, table) = (name.takeWhile(_ != '.'), name.dropWhile(_ != '.').drop(1))
     if (!catalog.namespaceExists(Namespace.of(namespace))) catalog.createNamespace(Namespace.of(namespace))
     val id = TableIdentifier.of(namespace, table)
     new IngestTable(
@@ -167,20 +167,14 @@ class CopiedTableTest extends AnyFunSuite {
     assertCommits(t)
     val copied = twinOf(t)
     append(t, "a1")
-    // The copy commits while a pass of the original is about to send its commit.
-    val target = t.target
-    var isFirst = true
-    new Committer(
-      target,
-      t.settings,
-      t.clock,
-      _ =>
-        if (isFirst) {
-          isFirst = false
-          assertCommits(copied)
-        }).pass()
+    t.append("b", t.dataFile("b0"))
+    def passOfCopy(): PassResult =
+      new Committer(copied.target, IngestSettings(maxRecordsPerCommit = 1), t.clock).pass().head
+    // The copy commits one record while the commit of the original has landed and is not marked yet.
+    new Committer(t.target, t.settings, t.clock, _ => assert(passOfCopy().isCommit): Unit).pass()
     assertStopped(t.pass())
-    assert(t.live() == Seq("a0", "a1") && copied.live() == Seq("a0", "a1"))
+    assert(t.live() == Seq("a0", "a1", "b0") && t.target.queue.names().size == 1)
+    assert(passOfCopy().isCommit && copied.live() == Seq("a0", "a1", "b0"))
   }
 
   test("a committer that dies between its state file and its commit stops neither the table nor a later one") {

@@ -53,7 +53,12 @@ final class SimData(world: SimWorld) {
  * A catalog with compare-and-swap of metadata whose responses are lost, whose requests land late, and which reports
  * landed commits as failed.
  */
-final class SimCatalog(world: SimWorld, data: SimData, uuid: String) extends IngestCatalog {
+final class SimCatalog(
+    world: SimWorld,
+    data: SimData,
+    uuid: String,
+    override val entry: CatalogEntry = CatalogEntry("db.events", None))
+    extends IngestCatalog {
   var metadata: SimMetadata = SimMetadata(0, None, Vector.empty)
 
   private var late = Vector.empty[LateRequest]
@@ -64,8 +69,6 @@ final class SimCatalog(world: SimWorld, data: SimData, uuid: String) extends Ing
     this.metadata = metadata
     late = lateRequests
   }
-
-  override val entry: CatalogEntry = CatalogEntry("db.events", None)
 
   override def load(): TableView = world.unreliable(new SimView(metadata))
 

@@ -19,11 +19,7 @@ final class SimFiles(world: SimWorld) extends IngestFiles {
 
   override def root: String = "sim:/root"
 
-  /** Marks of the owner are read and written without interruption: the seeds of the guards are older than they are. */
-  private def quietly[T](path: String)(operation: => T): T =
-    if (path.startsWith("owner/")) world.quietly(operation) else operation
-
-  override def create(path: String, bytes: Array[Byte]): Boolean = quietly(path) {
+  override def create(path: String, bytes: Array[Byte]): Boolean = {
     if (world.faults && path.startsWith("pending/") && world.rng.int(15) == 0) {
       files = files.updated(path, (bytes.take(world.rng.int(bytes.length)), world.trueMillis))
       world.trace(s"torn: $path")
@@ -40,7 +36,7 @@ final class SimFiles(world: SimWorld) extends IngestFiles {
   override def replace(path: String, bytes: Array[Byte]): Unit =
     world.unreliable { files = files.updated(path, (bytes, world.trueMillis)) }
 
-  override def read(path: String, maxBytes: Int): Option[Array[Byte]] = quietly(path) {
+  override def read(path: String, maxBytes: Int): Option[Array[Byte]] = {
     world.interrupt()
     refuse(path)
     files.get(path).map { case (bytes, _) => if (bytes.length <= maxBytes) bytes else bytes.take(maxBytes + 1) }
@@ -55,7 +51,7 @@ final class SimFiles(world: SimWorld) extends IngestFiles {
 
   override def length(path: String): Option[Long] = files.get(path).map(_._1.length.toLong)
 
-  override def list(folder: String): Seq[StoredIngestFile] = quietly(folder + "/") {
+  override def list(folder: String): Seq[StoredIngestFile] = {
     val before = names(folder)
     world.interrupt()
     val created = names(folder).filterNot(before.toSet).filter(_ => world.rng.chance(50))
@@ -70,7 +66,7 @@ final class SimFiles(world: SimWorld) extends IngestFiles {
     files.keysIteratorFrom(prefix).takeWhile(_.startsWith(prefix)).toSeq
   }
 
-  override def delete(path: String): Unit = quietly(path) {
+  override def delete(path: String): Unit = {
     world.interrupt()
     refuse(path)
     if (world.faults && path.startsWith("pending/") && world.rng.int(100) == 0)
