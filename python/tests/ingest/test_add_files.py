@@ -56,6 +56,7 @@ def test_files_in_place_are_enqueued(catalog: SqlCatalog, events: Table, place: 
         assert writer.write(rows(4)).seq == 2
     assert (receipt.seq, receipt.rows, receipt.files) == (1, 3, (f"file://{first}", f"file://{second}"))
     body = bodies(events)[0]
+    assert body["existing"] is True and "existing" not in bodies(events)[1]
     file = content_files(body)[0]
     assert file["file-path"].startswith(events.location())
     assert mapped(file["value-counts"]) == {1: 2, 2: 2, 3: 2}

@@ -15,7 +15,7 @@ import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.table import Table
-from pyiceberg.table.update import SetLocationUpdate
+from pyiceberg.table.update import SetLocationUpdate, SetSnapshotRefUpdate
 from pyiceberg.transforms import IdentityTransform
 
 from ingest.support import NAME, bodies, body_of, commit, data_of, local, record_paths, rows, spool_of
@@ -753,3 +753,24 @@ def test_files_are_durable_before_the_record_and_the_record_before_the_return(
     assert Path(temporary).parent == record.parent
     assert {str(record.parent.parent), str(spool_of(table))} <= set(events[:done])
     assert str(record.parent) in events[done:]
+
+
+def test_a_receipt_says_that_its_snapshot_was_rolled_back(catalog: SqlCatalog, events: Table) -> None:
+    key = "zonemap.ingest.pointer"
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        receipts = []
+        for number in range(2):
+            receipts.append(writer.write(rows(number)))
+            commit(events, {"a": receipts[-1].seq})
+            table = catalog.load_table(events.name())
+            summary = {key: table.properties[f"{key}.main"], f"{key.rpartition('.')[0]}.branch": "main"}
+            table.append(rows(number).cast(table.schema().as_arrow()), snapshot_properties=summary)
+        assert [receipt.wait(5).status for receipt in receipts] == ["visible", "visible"]
+        table = catalog.load_table(events.name())
+        first = table.snapshots()[0].snapshot_id
+        with table.transaction() as change:
+            change._apply(
+                (SetSnapshotRefUpdate(ref_name="main", type="branch", snapshot_id=first),),
+            )
+        assert [receipt.wait(5).status for receipt in receipts] == ["visible", "rolled-back"]
+        assert not receipts[1].wait(5).visible

@@ -147,6 +147,12 @@ CALLS: list[tuple[Callable[[Any], Any], dict[str, Any], str, Any]] = [
         "p",
     ),
     (
+        lambda s: ingest.reset(s, "a.t", take_over=True),
+        {"pointer": "p"},
+        "ingest_reset(table => 'a.t', take_over => true)",
+        "p",
+    ),
+    (
         lambda s: ingest.gc(s, "a.t"),
         GARBAGE,
         "ingest_gc(table => 'a.t', dry_run => true, older_than_hours => 72)",
@@ -179,6 +185,7 @@ def test_statement_and_result(run: Callable[[Any], Any], row: dict[str, Any], st
         lambda s: ingest.requeue(s, "a.t", lane="", seq=1),
         lambda s: ingest.discard(s, "a.t", lane="a", seq=-1),
         lambda s: ingest.reset(s, "a.t", branch=""),
+        lambda s: ingest.reset(s, "a.t", take_over=1),
         lambda s: ingest.reset(s, "a.t", watermarks={}),
         lambda s: ingest.reset(s, "a.t", watermarks={"a": 1.5}),
         lambda s: ingest.gc(s, "a.t", dry_run=0),

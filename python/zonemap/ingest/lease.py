@@ -12,6 +12,8 @@ from zonemap.errors import ZonemapError
 from zonemap.ingest import lanes
 from zonemap.ingest.storage import is_local, local_path
 
+_ATTEMPTS = 10
+
 
 class LaneLock:
     """Holds the lock of a lane, if the spool is local. Object stores have no such lock.
@@ -28,8 +30,7 @@ class LaneLock:
         if not is_local(spool):
             return
         path = local_path(spool) / "locks" / f"{lanes.folder(lane)}.lock"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("a+")
+        file = _opened(path)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -57,6 +58,18 @@ class LaneLock:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+
+def _opened(path: Path) -> IO[str]:
+    """Opens the file of a lock; gc removes the folder when it is empty."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            return path.open("a+")
+        except FileNotFoundError:
+            if attempt == _ATTEMPTS - 1:
+                raise
+    raise AssertionError("unreachable")
 
 
 _held: weakref.WeakSet[LaneLock] = weakref.WeakSet()

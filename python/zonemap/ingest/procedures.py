@@ -131,6 +131,7 @@ def reset(
     branch: str = "main",
     watermarks: Mapping[str, int] | None = None,
     forget_known: bool = False,
+    take_over: bool = False,
 ) -> str:
     """Starts the ingestion of ``table`` anew after it has lost its state; returns the new pointer.
 
@@ -144,6 +145,8 @@ def reset(
         branch: The branch that has lost its state.
         watermarks: The number of the newest record of each lane that the table contains.
         forget_known: True forgets the watermarks that the table has, so that only the given ones count.
+        take_over: True takes the queue over from the catalog entry that it belongs to: that entry is the same table
+            under another name, or a table that is gone, of which this one is a copy.
 
     Raises:
         InvalidArgumentError: an argument is malformed.
@@ -158,6 +161,8 @@ def reset(
         arguments += f", watermarks => map({', '.join(pairs)})"
     if checked.flag("forget_known", forget_known):
         arguments += ", forget_known => true"
+    if checked.flag("take_over", take_over):
+        arguments += ", take_over => true"
     return str(call(spark, "ingest_reset", table, arguments)[0]["pointer"])
 
 

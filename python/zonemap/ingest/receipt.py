@@ -22,15 +22,16 @@ _LONGEST_PAUSE = 1.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """The end of a record: visible or quarantined.
+    """The end of a record: visible, quarantined or rolled back.
 
     Attributes:
-        status: "visible" if the rows are in the table's current branch, "quarantined" if the committer refused them.
-        code: The code of the refusal; empty for a visible record.
-        message: Why the record was refused; empty for a visible record.
+        status: "visible" if the rows are in the table's current branch, "quarantined" if the committer refused them,
+            "rolled-back" if they were in the branch, and it does not have their snapshot any more.
+        code: The code of the refusal; otherwise empty.
+        message: Why the record was refused; otherwise empty.
     """
 
-    status: Literal["visible", "quarantined"]
+    status: Literal["visible", "quarantined", "rolled-back"]
     code: str = ""
     message: str = ""
 
@@ -41,6 +42,7 @@ class Outcome:
 
 
 VISIBLE = Outcome("visible")
+ROLLED_BACK = Outcome("rolled-back")
 
 
 class Watch:
@@ -69,7 +71,9 @@ class Watch:
             refusal = self._spool.quarantine_reason(lane, seq, nonce)
         if refusal is not None:
             return Outcome("quarantined", *refusal)
-        return VISIBLE if self._state.is_settled(lane, seq) and not waits else None
+        if not self._state.is_settled(lane, seq) or waits:
+            return None
+        return ROLLED_BACK if state.is_rolled_back(self._spool, metadata, lane, seq) else VISIBLE
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,9 @@ class Receipt:
         return self._watch.outcome(self.lane, self.seq, self.nonce)
 
     def wait(self, timeout: float = 60.0) -> Outcome:
-        """Returns once the record is visible or quarantined. Reads the table's metadata at most once a second.
+        """Returns once the record is visible, quarantined or rolled back.
+
+        Reads the table's metadata at most once a second.
 
         Raises:
             InvalidArgumentError: ``timeout`` is not a number above 0.

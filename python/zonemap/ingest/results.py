@@ -121,7 +121,7 @@ class AwaitedRecord(_Row):
     Attributes:
         lane: The lane of the record.
         seq: Its number in the lane.
-        state: "visible", "quarantined", "pending" if the time was over, or "unknown".
+        state: "visible", "quarantined", "rolled-back", "pending" if the time was over, or "unknown".
         message: The reason of a quarantine; otherwise empty.
     """
 

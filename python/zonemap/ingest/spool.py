@@ -214,6 +214,18 @@ class Spool:
             entry.name for entry in self._storage.files(f"{self.location}/state") if entry.name.endswith(".json")
         )
 
+    def marks(self) -> list[str]:
+        """Returns the names of the marks that say to which table the spool belongs."""
+        return [entry.name for entry in self._storage.files(f"{self.location}/owner")]
+
+    def mark(self, name: str) -> bytes | None:
+        """Returns the bytes of a mark; None if there is none."""
+        return self._storage.read(f"{self.location}/owner/{name}")
+
+    def create_mark(self, name: str, data: bytes) -> bool:
+        """Stores a mark; returns False if there is one of this name."""
+        return self._storage.create(f"{self.location}/owner/{name}", data)
+
     def make_durable(self, data_files: list[str], table: Table) -> None:
         """Returns once the data files survive a loss of power."""
         if data_files:

@@ -105,6 +105,61 @@ def _of_summary(metadata: TableMetadata) -> str | None:
     return None
 
 
+def committed_pointers(metadata: TableMetadata) -> set[str]:
+    """Returns the pointers of the snapshots that the metadata retains."""
+    summaries = [found.summary.additional_properties for found in metadata.snapshots if found.summary is not None]
+    return {str(summary[_SUMMARY]) for summary in summaries if _SUMMARY in summary}
+
+
+def is_rolled_back(spool: Spool, metadata: TableMetadata, lane: str, seq: int) -> bool:
+    """Returns True if a snapshot that the branch does not have any more has settled the record.
+
+    Its state has settled the record, and the one before it has not. A snapshot that is not retained shows nothing.
+    """
+    for text in _abandoned(metadata):
+        after = _at(spool, text)
+        if after is None or not _of([after]).is_settled(lane, seq):
+            continue
+        previous = after.get("prev-pointer")
+        before = _at(spool, previous) if previous is not None else None
+        if previous is None or (before is not None and not _of([before]).is_settled(lane, seq)):
+            return True
+    return False
+
+
+def _abandoned(metadata: TableMetadata) -> list[str]:
+    """Returns the pointers of the retained snapshots that are not in the history of the branch."""
+    by_id = {found.snapshot_id: found for found in metadata.snapshots}
+    snapshot = metadata.snapshot_by_name(BRANCH)
+    while snapshot is not None:
+        by_id.pop(snapshot.snapshot_id, None)
+        snapshot = by_id.get(snapshot.parent_snapshot_id) if snapshot.parent_snapshot_id is not None else None
+    summaries = [found.summary.additional_properties for found in by_id.values() if found.summary is not None]
+    return [str(summary[_SUMMARY]) for summary in summaries if summary.get(_SUMMARY_BRANCH) == BRANCH]
+
+
+def _at(spool: Spool, text: str) -> dict[str, Any] | None:
+    """Returns the state that a pointer names; None if it cannot be read."""
+    match = _POINTER.fullmatch(text)
+    data = spool.state(_file_of(match)) if match is not None else None
+    try:
+        return wire.unframe(data) if data is not None else None
+    except RecordError:
+        return None
+
+
+def leads_to(spool: Spool, text: str | None, wanted: str) -> bool:
+    """Returns True if a pointer is ``wanted``, or names a state that follows it."""
+    least = _POINTER.fullmatch(wanted)
+    while text is not None and text != wanted:
+        match = _POINTER.fullmatch(text)
+        if match is None or least is None or int(match[1]) <= int(least[1]):
+            return False
+        body = _at(spool, text)
+        text = body.get("prev-pointer") if body is not None else None
+    return text is not None
+
+
 def check_queue(named: Mapping[str, str], queue_id: str | None, location: str) -> None:
     """Raises if a pointer names another queue: no committer of the table reads this one.
 
@@ -155,11 +210,16 @@ def _body(spool: Spool, text: str, table_uuid: str) -> dict[str, object]:
         raise ValueError(f"the table has the UUID {table_uuid}")
     if match[3] != spool.queue_id():
         raise ValueError(f"the spool is {spool.queue_id()}")
-    name = f"{int(match[1]):020d}-{match[2]}.json"
+    name = _file_of(match)
     data = spool.state(name)
     if data is None:
         raise ValueError(f"the file 'state/{name}' does not exist")
     return wire.unframe(data)
+
+
+def _file_of(match: re.Match[str]) -> str:
+    """Returns the name of the state file of a pointer."""
+    return f"{int(match[1]):020d}-{match[2]}.json"
 
 
 def _of(bodies: Sequence[dict[str, Any]]) -> LaneState:

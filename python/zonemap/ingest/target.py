@@ -13,7 +13,7 @@ from pyiceberg.table import Table
 
 from zonemap import identifiers
 from zonemap.errors import InvalidArgumentError, ZonemapError
-from zonemap.ingest import state
+from zonemap.ingest import owner, state
 from zonemap.ingest.spool import Spool
 from zonemap.ingest.storage import is_local, local_path
 
@@ -29,7 +29,8 @@ class Target:
 
     Raises:
         InvalidArgumentError: the name, the catalog or the root cannot be used.
-        ZonemapError: the table does not exist, has another queue, or was moved away from its spool.
+        ZonemapError: the table does not exist, has another queue, was moved away from its spool, or is a copy of the
+            table that the spool belongs to.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class Target:
             _check_moved(name, self.table, self.spool)
         state.check_queue(state.pointers(self.table.metadata), known, self.spool.location)
         self.queue_id = self.spool.queue_id()
+        owner.check(self.spool, self._identifier, self.table.metadata, lambda: self.reload().metadata)
 
     def refresh(self) -> None:
         """Loads the table again if it was loaded too long ago.

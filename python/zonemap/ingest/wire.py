@@ -34,7 +34,10 @@ class FileEntry:
 
 @dataclass(frozen=True)
 class IngestRecord:
-    """One write: data files that are committed together or not at all. Each field is a field of the wire format."""
+    """One write: data files that are committed together or not at all. Each field is a field of the wire format.
+
+    ``existing`` says that the writer found the files in place. It is left out of the bytes if it is False.
+    """
 
     queue_id: str
     table_uuid: str
@@ -51,6 +54,7 @@ class IngestRecord:
     rows: int
     size: int
     files: tuple[FileEntry, ...]
+    existing: bool = False
 
     def to_bytes(self) -> bytes:
         """Returns the bytes of this record's file.
@@ -58,8 +62,10 @@ class IngestRecord:
         Raises:
             ZonemapError: the bytes are more than readers accept.
         """
-        body = {_key(name): value for name, value in vars(self).items() if name != "files"}
+        body = {_key(name): value for name, value in vars(self).items() if name not in {"files", "existing"}}
         body["files"] = [{"spec-id": file.spec_id, "content-file": file.content_file} for file in self.files]
+        if self.existing:
+            body["existing"] = True
         data = frame(body)
         if len(data) > GREATEST_BYTES:
             raise ZonemapError(
@@ -78,8 +84,9 @@ class IngestRecord:
         body = unframe(data)
         try:
             files = tuple(FileEntry(int(file["spec-id"]), file["content-file"]) for file in body["files"])
-            names = [name for name in cls.__dataclass_fields__ if name != "files"]
-            return cls(files=files, **{name: body[_key(name)] for name in names})
+            names = [name for name in cls.__dataclass_fields__ if name not in {"files", "existing"}]
+            fields = {name: body[_key(name)] for name in names}
+            return cls(files=files, existing=body.get("existing") is True, **fields)
         except (KeyError, TypeError, ValueError) as error:
             raise RecordError(f"Cannot read a record: the field {error} is missing or malformed.") from error
 

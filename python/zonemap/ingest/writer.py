@@ -155,9 +155,10 @@ class Writer:
     ) -> Receipt:
         """Enqueues Parquet files that are already in place, as one record; returns when the record is durable.
 
-        The files must stay where they are from now on. They need field ids, or the table needs a name mapping. Counts
-        and bounds come from the footers; columns of floats have no bounds, because a footer does not count NaNs. For a
-        partitioned table, the columns of the partition spec are read, and the rows of a file must be of one partition.
+        The files must stay where they are from now on; the committer looks at each of them. They need field ids, or the
+        table needs a name mapping. Counts and bounds come from the footers; columns of floats have no bounds, because a
+        footer does not count NaNs. For a partitioned table, the columns of the partition spec are read, and the rows of
+        a file must be of one partition.
 
         Args:
             locations: Absolute locations of the files.
@@ -188,7 +189,7 @@ class Writer:
                 raise InvalidArgumentError(f"Cannot add the file '{twice}' twice in one record: name each file once.")
             return found
 
-        return self._enqueue(files, seq)
+        return self._enqueue(files, seq, existing=True)
 
     def close(self) -> None:
         """Gives the lane to others. Records are durable already; closing again does nothing."""
@@ -204,7 +205,9 @@ class Writer:
     ) -> None:
         self.close()
 
-    def _enqueue(self, make_files: Callable[[Table], list[WrittenFile]], seq: int | None) -> Receipt:
+    def _enqueue(
+        self, make_files: Callable[[Table], list[WrittenFile]], seq: int | None, *, existing: bool = False
+    ) -> Receipt:
         if seq is not None:
             seq = lanes.checked_seq(seq)
         if os.getpid() != self._pid:
@@ -238,7 +241,7 @@ class Writer:
             if isinstance(place, Receipt):
                 return place
             last, number, previous = place
-            record = self._record(table.metadata, files, number, previous)
+            record = replace(self._record(table.metadata, files, number, previous), existing=existing)
             # The record may be durable from here on, even if this call ends with an exception at any place.
             self._last = None
             self._next = max(self._next, number + 1)

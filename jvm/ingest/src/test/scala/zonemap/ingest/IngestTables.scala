@@ -124,11 +124,12 @@ object IngestTables {
     catalog
   }
 
-  def jdbc(warehouse: Path): Catalog with SupportsNamespaces = {
+  /** @param name that of the catalog in its database, which may hold several */
+  def jdbc(warehouse: Path, name: String = "jdbc"): Catalog with SupportsNamespaces = {
     val catalog = new JdbcCatalog
     catalog.setConf(new Configuration())
     catalog.initialize(
-      "jdbc",
+      name,
       Map(
         "warehouse" -> warehouse.toString,
         "uri" -> s"jdbc:sqlite:$warehouse/catalog.db?busy_timeout=20000",

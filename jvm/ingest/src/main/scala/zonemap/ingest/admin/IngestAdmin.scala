@@ -17,6 +17,7 @@ private[zonemap] final class IngestAdmin(target: IngestTarget, settings: IngestS
   private val quarantine = new Quarantine(target.files)
   private val receipts = new Receipts(target, clock)
   private val requeueing = new Requeue(target)
+  private val owner = new QueueOwner(target.files, catalog.entry)
 
   def status(): IngestStatus = {
     val stats = target.queue.stats()
@@ -120,16 +121,22 @@ private[zonemap] final class IngestAdmin(target: IngestTarget, settings: IngestS
    * Repeating the call therefore never doubles a record.
    *
    * @throws IllegalArgumentException if no such record is in quarantine, or one of them cannot be read
+   * @throws IngestStoppedException if the queue belongs to another catalog entry
    */
-  def requeue(lane: String, seq: Long): Seq[Receipt] = requeueing.run(found("requeue", lane, seq))
+  def requeue(lane: String, seq: Long): Seq[Receipt] = {
+    owner.verify(catalog)
+    requeueing.run(found("requeue", lane, seq))
+  }
 
   /**
    * Deletes the quarantined records of a lane and `seq`; gc deletes their data files later. A pending record that blocks
    * its lane is marked instead, and the next pass quarantines it.
    *
    * @return the records deleted or marked
+   * @throws IngestStoppedException if the queue belongs to another catalog entry
    */
   def discard(lane: String, seq: Long): Seq[QuarantinedRecord] = {
+    owner.verify(catalog)
     val blocking = target.queue.namesOf(lane).filter(_.seq == seq)
     val names = quarantine.names().filter(name => name.lane == lane && name.seq == seq)
     if (names.isEmpty && !(settings.blockLane && blocking.nonEmpty)) found("discard", lane, seq): Unit
@@ -166,10 +173,12 @@ private[zonemap] final class IngestAdmin(target: IngestTarget, settings: IngestS
    *
    * @param watermarks the watermark of each lane, in addition to the known ones and instead of them
    * @param forgetKnown whether the watermarks of the current state are forgotten; needed if it cannot be read
+   * @param takeOver whether the queue may belong to another catalog entry, which is gone or the same table
    * @return the text of the new pointer; empty if the branch was dropped, so that its pointer was removed
+   * @throws IngestStoppedException if the queue belongs to another catalog entry, without `takeOver`
    */
-  def reset(branch: String, watermarks: Map[String, Long], forgetKnown: Boolean): String =
-    new Reset(target, catalog, clock).run(branch, watermarks, forgetKnown)
+  def reset(branch: String, watermarks: Map[String, Long], forgetKnown: Boolean, takeOver: Boolean = false): String =
+    new Reset(target, catalog, clock).run(branch, watermarks, forgetKnown, takeOver)
 }
 
 private object IngestAdmin {

@@ -47,6 +47,9 @@ private[zonemap] object Visibility {
   /** The record is refused, with the code and the message of the reason. */
   final case class Quarantined(code: String, message: String) extends Visibility
 
+  /** The rows were in the table, and the snapshot that appended them has left the history of the branch. */
+  case object RolledBack extends Visibility
+
   /** The record waits for the committer. */
   case object Pending extends Visibility
 

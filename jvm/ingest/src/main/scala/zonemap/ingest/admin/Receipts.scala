@@ -2,9 +2,11 @@ package zonemap.ingest.admin
 
 import java.time.Clock
 
+import scala.util.Try
+
 import zonemap.ingest.commit.Quarantine
 import zonemap.ingest.queue.Receipt
-import zonemap.ingest.table.{BranchStates, IcebergIngestCatalog, IngestTarget, LanePlace}
+import zonemap.ingest.table._
 
 /** Finds out where the record of a receipt is. */
 private[admin] final class Receipts(target: IngestTarget, clock: Clock) {
@@ -19,11 +21,11 @@ private[admin] final class Receipts(target: IngestTarget, clock: Clock) {
    */
   def visibility(receipt: Receipt): Visibility = {
     val isPending = target.queue.namesOf(receipt.lane).exists(name => isOf(receipt, name.seq, name.nonce))
-    val (_, states) = BranchStates.load(catalog, receipt.branch, target.files, target.queue.identity)
+    val (view, states) = BranchStates.load(catalog, receipt.branch, target.files, target.queue.identity)
     val listed = states.quarantined.find(q => q.lane == receipt.lane && isOf(receipt, q.seq, q.nonce))
     listed.map(q => Visibility.Quarantined(q.code, q.message)).orElse(inQuarantine(receipt)).getOrElse {
       states.lane(receipt.lane).place(receipt.seq) match {
-        case LanePlace.Settled => Visibility.Visible
+        case LanePlace.Settled => if (isRolledBack(receipt, view)) Visibility.RolledBack else Visibility.Visible
         case _ if isPending    => Visibility.Pending
         // The record was appended, and neither the queue nor the quarantine has it.
         case LanePlace.Forgotten(_) if receipt.nonce.nonEmpty => Visibility.Visible
@@ -31,6 +33,24 @@ private[admin] final class Receipts(target: IngestTarget, clock: Clock) {
       }
     }
   }
+
+  /**
+   * Whether a snapshot that has left the history of the branch has settled the record: its state has, and the one before
+   * it has not. A snapshot that is no longer retained shows nothing.
+   */
+  private def isRolledBack(receipt: Receipt, view: TableView): Boolean = {
+    def settles(state: LaneState) =
+      LaneView(state.lanes.get(receipt.lane), Nil).place(receipt.seq) == LanePlace.Settled
+    view.abandoned(receipt.branch).flatMap(text => stateAt(text)).exists { state =>
+      settles(state) && state.prevPointer.forall(text => stateAt(text).exists(!settles(_)))
+    }
+  }
+
+  /** The state that a pointer names; `None` if it cannot be read. */
+  private def stateAt(pointer: String): Option[LaneState] =
+    Try(IngestPointer.parse(pointer).statePath).toOption
+      .flatMap(target.files.read(_, StateFile.MaxBytes))
+      .flatMap(StateFile.decode(_).toOption)
 
   private def inQuarantine(receipt: Receipt): Option[Visibility] = quarantine
     .names()

@@ -8,8 +8,17 @@ import zonemap.ingest.table._
 /** Commits a new pointer whose watermarks a person has chosen. */
 private[admin] final class Reset(target: IngestTarget, catalog: IngestCatalog, clock: Clock) {
 
+  private val owner = new QueueOwner(target.files, catalog.entry)
+
   /** The text of the new pointer; empty if the branch was dropped and has left a pointer behind, which is removed. */
-  def run(branch: String, watermarks: Map[String, Long], forgetKnown: Boolean): String = {
+  def run(branch: String, watermarks: Map[String, Long], forgetKnown: Boolean, takeOver: Boolean): String = {
+    if (!takeOver) owner.checkEntry()
+    val pointer = change(branch, watermarks, forgetKnown)
+    owner.takeOver(catalog.load(), branch)
+    pointer
+  }
+
+  private def change(branch: String, watermarks: Map[String, Long], forgetKnown: Boolean): String = {
     val view = catalog.load()
     if (!view.hasBranch(branch) && view.pointerBranches.contains(branch) && forgetKnown && watermarks.isEmpty) {
       target.table.updateProperties().remove(IngestPointer.property(branch)).commit()
@@ -51,7 +60,7 @@ private[admin] final class Reset(target: IngestTarget, catalog: IngestCatalog, c
       view.pointer(branch) match {
         case Some(text) =>
           Some(BranchStates.stateOf(branch, text, view, target.files, IngestPointer.parse(text).queueId))
-        case None => BranchStates.load(catalog, branch, target.files, target.queue.identity)._2.own
+        case None => BranchStates.loadOfAny(catalog, branch, target.files, target.queue.identity)._2.own
       }
     } catch {
       case e: IngestStoppedException =>

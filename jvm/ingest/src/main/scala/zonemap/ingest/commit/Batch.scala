@@ -8,12 +8,12 @@ import zonemap.ingest.table.{CheckedRecord, FileLength, Refusal, RefusalCode}
 /**
  * The batch of a commit while it grows, within the limits of the settings. Not thread-safe.
  *
- * @param isOld whether the files of a record must be checked
+ * @param isChecked whether the files of a record must be checked
  * @param known what the store has reported of data files; a file without a report counts as right, see [[unchecked]]
  */
 private[ingest] final class Batch(
     settings: IngestSettings,
-    isOld: IngestRecord => Boolean,
+    isChecked: IngestRecord => Boolean,
     known: Map[String, FileLength]) {
   private val paths = mutable.HashSet.empty[String]
   private val missing = mutable.LinkedHashSet.empty[String]
@@ -31,7 +31,7 @@ private[ingest] final class Batch(
   def admit(checked: CheckedRecord): Verdict = {
     val own = checked.files.map(_.location())
     fileProblem(checked).orElse(twice(own)).getOrElse {
-      if (isOld(checked.record)) missing ++= own.filterNot(known.contains)
+      if (isChecked(checked.record)) missing ++= own.filterNot(known.contains)
       paths ++= own
       records += 1
       files += own.size
@@ -47,7 +47,7 @@ private[ingest] final class Batch(
 
   /** A file that is missing or has another length refuses the record, even if another file cannot be checked. */
   private def fileProblem(checked: CheckedRecord): Option[Verdict] =
-    if (!isOld(checked.record)) None
+    if (!isChecked(checked.record)) None
     else {
       val problems = checked.files.flatMap { file =>
         known.get(file.location()).flatMap(problem(file.location(), file.fileSizeInBytes(), _))

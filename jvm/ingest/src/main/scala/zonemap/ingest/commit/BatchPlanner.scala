@@ -48,7 +48,7 @@ private[ingest] class BatchPlanner(
    */
   @scala.annotation.tailrec
   private def checked(known: Map[String, FileLength])(walk: Batch => BatchPlan): BatchPlan = {
-    val batch = new Batch(settings, isOld, known)
+    val batch = new Batch(settings, isChecked, known)
     val plan = walk(batch)
     val missing = batch.unchecked
     if (missing.isEmpty) plan else checked(known ++ missing.zip(lengths(missing)))(walk)
@@ -86,6 +86,7 @@ private[ingest] class BatchPlanner(
   /** A reason to refuse a record that the pass knows besides. */
   protected def refusalOf(record: IngestRecord): Option[Refusal] = None
 
-  private def isOld(record: IngestRecord): Boolean =
-    Elapsed.isAtLeast(settings.checkFilesAfterMillis, record.createdAtMillis, nowMillis)
+  /** Whether the files of a record may be gone: gc deletes old ones, and anyone those that were in place before. */
+  private def isChecked(record: IngestRecord): Boolean =
+    record.existing || Elapsed.isAtLeast(settings.checkFilesAfterMillis, record.createdAtMillis, nowMillis)
 }

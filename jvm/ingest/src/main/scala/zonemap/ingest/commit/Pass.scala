@@ -57,12 +57,12 @@ private[ingest] class Pass(
     case done: Done       => done
   }
 
-  /** C1 to C3: the pause, fresh metadata, the states that its pointers name. */
+  /** C1 to C3: the pause, fresh metadata, the states that its pointers name, and whether the queue is the table's. */
   private def load(): PassState = PauseFile.read(files) match {
     case Some(pause) => Done(PassResult(branch, PassOutcome.Paused(pause.reason), Nil, Nil, 0, more = false))
     case None =>
       try {
-        val (view, states) = BranchStates.load(catalog, branch, files, queue.identity)
+        val (view, states) = BranchStates.claim(catalog, branch, files, queue.identity)
         Loaded(view, states)
       } catch {
         case e: IngestStoppedException =>
@@ -268,14 +268,15 @@ private[ingest] class Pass(
   private def isCausedByConflict(failure: Throwable): Boolean =
     Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).take(10).exists(_.isInstanceOf[CommitFailedException])
 
-  /** C9: the queue is settled by the state that the pointer names now. */
+  /** C9: the queue is settled by the state that the pointer names now, unless another process has marked the root. */
   private def finish(landed: Landed): PassState = {
     val Sending(Planned(polled, _, plan), next, started, attempts, _) = landed.sending
     if (landed.snapshotId != Pass.NoSnapshot)
       announce(LandedCommit(landed.snapshotId, plan.accepted.flatMap(_.files)))
     val states = polled.states.copy(pointer = Some(next.pointer.text), own = Some(next))
     val landedAt = environment.nowMillis()
-    settleAll(states, polled.poll): Unit
+    val owner = new QueueOwner(files, catalog.entry)
+    if (owner.landed(polled.view, branch, next.pointer)) settleAll(states, polled.poll): Unit
     val outcome = PassOutcome.Committed(
       landed.snapshotId,
       plan.accepted.size,

@@ -33,7 +33,8 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
    *   half of it, the queue is not that of the table, or the data folder is not in the table's folder
    * @throws IllegalStateException if the listing of the data folder lacks a file that a snapshot refers to
    * @throws UnreadableRecordException if a record cannot be read, because its files are unknown
-   * @throws IngestStoppedException if a state that a pointer of the table names is not in the ingest root
+   * @throws IngestStoppedException if a state that a pointer of the table names is not in the ingest root, or the queue
+   *   belongs to another catalog entry
    */
   def run(minAgeMillis: Long, dryRun: Boolean): Seq[IngestGarbage] = {
     checkQueue()
@@ -57,6 +58,7 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
       spilled.map(f =>
         IngestGarbage(s"${target.files.root}/${f.path}", f.sizeBytes, "no message of the queue names it")) ++
       unfinished(minAgeMillis, now, dryRun) ++
+      oldLocks(minAgeMillis, now, dryRun) ++
       former.all
   }
 
@@ -65,6 +67,15 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
     val old = target.files.temporary().filter(file => nowMillis - file.modifiedAtMillis > minAgeMillis)
     if (!dryRun) old.foreach(file => target.files.delete(file.path))
     old.map(f => IngestGarbage(s"${target.files.root}/${f.path}", f.sizeBytes, "its writer has died"))
+  }
+
+  /** Locks of lanes that no other writer will open; a writer that ends by itself deletes its own. */
+  private def oldLocks(minAgeMillis: Long, nowMillis: Long, dryRun: Boolean): Seq[IngestGarbage] = {
+    val old = target.files.list(SpoolNames.Locks).filter { file =>
+      SpoolNames.isLockOfNewLane(file.path) && nowMillis - file.modifiedAtMillis > minAgeMillis
+    }
+    if (!dryRun) old.foreach(file => target.files.delete(file.path))
+    old.map(f => IngestGarbage(s"${target.files.root}/${f.path}", f.sizeBytes, "its lane will not be used again"))
   }
 
   /**
@@ -84,6 +95,8 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
    * Kafka queue has the same identity in every root; the states of the table are in one root only.
    */
   private def checkQueue(): Unit = {
+    val catalog = new IcebergIngestCatalog(target.name, target.operations)
+    new QueueOwner(target.files, catalog.entry).verify(catalog)
     val metadata = refreshed()
     val branches = (IngestRecord.MainBranch +: IngestPointer.branches(metadata)).distinct
     val pointers = branches.flatMap(IngestPointer.textOf(metadata, _)).map(IngestPointer.parse)
@@ -93,10 +106,8 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
           s"'${target.files.root}' has the queue ${target.queue.identity}. Name the root of the table's queue by " +
           s"${IngestRoot.Conf}.")
     }
-    if (pointers.nonEmpty) {
-      val catalog = new IcebergIngestCatalog(target.name, target.operations)
+    if (pointers.nonEmpty)
       BranchStates.load(catalog, IngestRecord.MainBranch, target.files, target.queue.identity): Unit
-    }
   }
 
   private def checkAges(minAgeMillis: Long, dryRun: Boolean): Unit = {

@@ -11,10 +11,17 @@ private[zonemap] object SpoolNames {
 
   /** The records that are too long for a message of a queue that has messages. */
   val Spilled = "spilled"
+
+  /** The locks of Python's writers; a local spool alone has them. */
+  val Locks = "locks"
   val Paused = "paused.json"
   val Status = "status.json"
 
   private val Suffix = ".rec"
+  private val LockOfNewLane = s"$Locks/python-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\\.lock".r
+
+  /** Whether a path is the lock of a lane that its writer has drawn, so that no other writer will use it. */
+  def isLockOfNewLane(path: String): Boolean = LockOfNewLane.matches(path)
 
   /** The path of a record below `folder`, which is [[Pending]] or [[Quarantine]]. */
   def record(folder: String, lane: String, seq: Long, nonce: String): String =

@@ -23,6 +23,7 @@ private[zonemap] final case class QueuedFile(specId: Int, contentFile: String)
  * @param schemaId the id of the schema with which the files were written
  * @param baseSnapshotId the current snapshot of the branch when the files were written, `-1` if it had none
  * @param formatVersion the format version of the table when the files were written
+ * @param existing whether the producer found the files in place, so that others may delete them at any time
  */
 private[zonemap] final case class IngestRecord(
     queueId: String,
@@ -39,7 +40,8 @@ private[zonemap] final case class IngestRecord(
     formatVersion: Int,
     rows: Long,
     bytes: Long,
-    files: Seq[QueuedFile])
+    files: Seq[QueuedFile],
+    existing: Boolean = false)
 
 private[zonemap] object IngestRecord {
   val MainBranch = "main"

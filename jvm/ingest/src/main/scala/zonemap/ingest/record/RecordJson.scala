@@ -35,6 +35,7 @@ private[record] object RecordJson {
         json.writeEndObject()
       }
       json.writeEndArray()
+      if (record.existing) json.writeBooleanField("existing", true)
       json.writeEndObject()
     },
     false
@@ -64,7 +65,8 @@ private[record] object RecordJson {
       .elements()
       .asScala
       .map(file => QueuedFile(JsonUtil.getInt("spec-id", file), JsonUtil.get("content-file", file).toString))
-      .toSeq
+      .toSeq,
+    existing = node.has("existing") && JsonUtil.getBool("existing", node)
   )
 
   private def checked(record: IngestRecord): Either[RecordProblem, IngestRecord] =

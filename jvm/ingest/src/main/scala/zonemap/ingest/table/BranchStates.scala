@@ -1,5 +1,7 @@
 package zonemap.ingest.table
 
+import scala.annotation.tailrec
+
 import zonemap.ingest.queue.{QueueIdentity, RecordName}
 import zonemap.ingest.store.IngestFiles
 
@@ -44,9 +46,49 @@ private[zonemap] object BranchStates {
    * snapshot on which the state is based, and the pointer to the state if its commit has landed.
    *
    * @param queueId the identity of the queue; a pointer of another queue stops the committer
-   * @throws IngestStoppedException if a state is lost, or the pointer of the branch may be lost
+   * @throws IngestStoppedException if a state is lost, the pointer of the branch may be lost, or the queue belongs to
+   *   another catalog entry
    */
   def load(catalog: IngestCatalog, branch: String, files: IngestFiles, queueId: String): (TableView, BranchStates) = {
+    val owner = new QueueOwner(files, catalog.entry)
+    val found = owner.checked()
+    val loaded = loadOfAny(catalog, branch, files, queueId)
+    owner.checkHistory(found, loaded._1)
+    loaded
+  }
+
+  /**
+   * As [[load]], and lets the root name the catalog entry and the pointers of the table. Whoever removes records from the
+   * queue, or is the first to append one, does this before.
+   */
+  def claim(catalog: IngestCatalog, branch: String, files: IngestFiles, queueId: String): (TableView, BranchStates) =
+    claim(catalog, branch, files, queueId, QueueOwner.Attempts)
+
+  @tailrec
+  private def claim(
+      catalog: IngestCatalog,
+      branch: String,
+      files: IngestFiles,
+      queueId: String,
+      attempts: Int): (TableView, BranchStates) = {
+    val owner = new QueueOwner(files, catalog.entry)
+    val found = owner.checked()
+    val loaded = loadOfAny(catalog, branch, files, queueId)
+    owner.checkHistory(found, loaded._1)
+    if (owner.advance(found, loaded._1, branch)) loaded
+    else if (attempts > 1) claim(catalog, branch, files, queueId, attempts - 1)
+    else
+      throw owner
+        .conflict(loaded._1, branch)
+        .getOrElse(new IllegalStateException(s"Cannot read the ingest state of '${files.root}': ${QueueOwner.Busy}"))
+  }
+
+  /** As [[load]], also if the queue belongs to another catalog entry. */
+  def loadOfAny(
+      catalog: IngestCatalog,
+      branch: String,
+      files: IngestFiles,
+      queueId: String): (TableView, BranchStates) = {
     val view = catalog.load()
     try (view, load(view, branch, files, queueId, statesIn(files)))
     catch {

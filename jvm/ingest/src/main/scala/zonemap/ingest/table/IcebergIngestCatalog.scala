@@ -14,6 +14,7 @@ import org.apache.iceberg.util.{Tasks, ThreadPools}
 
 /** A table of an Iceberg catalog. */
 private[zonemap] final class IcebergIngestCatalog(name: String, operations: TableOperations) extends IngestCatalog {
+  override lazy val entry: CatalogEntry = CatalogEntry.of(name, operations)
 
   override def load(): TableView = new MetadataView(refreshed(), operations.io())
 

@@ -61,12 +61,18 @@ private[zonemap] trait TableView {
   /** The snapshot that was committed with a pointer, if it is retained. */
   def snapshotOf(branch: String, pointer: String): Option[Long]
 
+  /** The pointers of the snapshots that the metadata retains and that are not in the history of the branch any more. */
+  def abandoned(branch: String): Seq[String]
+
   /** The record with its data files, or the reason why they cannot be appended to the table. */
   def check(record: IngestRecord): Either[Refusal, CheckedRecord]
 }
 
 /** The catalog, as far as the committer of one table uses it. */
 private[zonemap] trait IngestCatalog {
+
+  /** The entry of the catalog that names the table. */
+  def entry: CatalogEntry
 
   /** Fresh metadata. */
   def load(): TableView
@@ -105,7 +111,8 @@ private[zonemap] object StopCode {
   val StateLost = "state-lost"
   val OtherQueue = "other-queue"
   val OtherTable = "other-table"
+  val OtherEntry = "other-entry"
   val UnknownPointer = "unknown-pointer"
 
-  val All: Seq[String] = Seq(PointerLost, StateLost, OtherQueue, OtherTable, UnknownPointer)
+  val All: Seq[String] = Seq(PointerLost, StateLost, OtherQueue, OtherTable, OtherEntry, UnknownPointer)
 }

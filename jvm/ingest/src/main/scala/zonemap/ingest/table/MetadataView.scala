@@ -47,6 +47,16 @@ private[table] final class MetadataView(metadata: TableMetadata, io: FileIO) ext
       }
       .map(_.snapshotId())
 
+  override def abandoned(branch: String): Seq[String] = {
+    val ancestors = IngestPointer.ancestry(metadata, branch).map(_.snapshotId()).toSet
+    metadata
+      .snapshots()
+      .asScala
+      .filter(snapshot => IngestPointer.isOf(snapshot.summary(), branch) && !ancestors(snapshot.snapshotId()))
+      .map(_.summary().get(IngestPointer.Summary))
+      .toSeq
+  }
+
   override def check(record: IngestRecord): Either[Refusal, CheckedRecord] = {
     val specs = record.files.map(_.specId).distinct
     specs.find(id => metadata.spec(id) == null) match {

@@ -18,12 +18,13 @@ private[zonemap] object LaneTail {
    * Reads the pending records of the lane before its watermark, so that a record that is committed between both reads
    * is found by its watermark.
    *
-   * @throws zonemap.ingest.table.IngestStoppedException if the state of the table is lost
+   * @throws zonemap.ingest.table.IngestStoppedException if the state of the table is lost, or the queue belongs to another
+   *   catalog entry
    */
   def read(target: IngestTarget, branch: String, lane: String): LaneTail = {
     val pending = target.queue.pendingOf(lane).map(_.withoutFiles).toVector
     val catalog = new IcebergIngestCatalog(target.name, target.operations)
-    val (_, states) = BranchStates.load(catalog, branch, target.files, target.queue.identity)
+    val (_, states) = BranchStates.claim(catalog, branch, target.files, target.queue.identity)
     of(states.watermark(lane), states.lane(lane).holes, pending)
   }
 

@@ -84,6 +84,24 @@ class IngestAdminTest extends AnyFunSuite {
     assert(admin(t).await(receipt.copy(nonce = ""), 0) == Visibility.Visible)
   }
 
+  test("a receipt says that its snapshot was rolled back, and later ones are visible") {
+    val t = IngestTables.hadoop()
+    val receipts = (0 to 2).map { i =>
+      val receipt = t.append("a", t.dataFile(s"a$i"))
+      t.pass()
+      receipt
+    }
+    val first = t.reload().history().asScala.head.snapshotId()
+    assert(receipts.map(admin(t).visibility) == Seq.fill(3)(Visibility.Visible))
+    t.reload().manageSnapshots().rollbackTo(first).commit()
+    val found = Seq(Visibility.Visible, Visibility.RolledBack, Visibility.RolledBack)
+    assert(receipts.map(admin(t).visibility) == found)
+    val later = t.append("a", t.dataFile("a3"))
+    t.pass()
+    assert((receipts :+ later).map(admin(t).await(_, 0)) == found :+ Visibility.Visible)
+    assert(t.live() == Seq("a0", "a3"))
+  }
+
   test("where a record is, is found without a read of the records before it") {
     val t = IngestTables.hadoop()
     val lane = t.lane("a")
@@ -297,6 +315,25 @@ class IngestAdminTest extends AnyFunSuite {
     val found = new IngestGc(t.target, t.clock).run(72 * Hour, dryRun = false)
     assert(found.filter(_.reason.contains("writer has died")).size == 2)
     assert(!temporary.exists(Files.exists(_)) && Files.exists(young))
+  }
+
+  test("gc deletes old locks of lanes that Python's writers have drawn, and no lock of a lane with a name") {
+    val t = IngestTables.hadoop()
+    t.append("a", t.dataFile("a0"))
+    t.pass()
+    def lock(lane: String): Path = {
+      val path = t.root.resolve(s"locks/$lane.lock")
+      Files.createDirectories(path.getParent)
+      Files.writeString(path, "1")
+    }
+    val (old, named) = (lock("python-0a1b2c3d-0000-4000-8000-0123456789ab"), lock("gateway"))
+    age(t, 80)
+    val young = lock("python-00000000-0000-4000-8000-0123456789ab")
+    assert(
+      new IngestGc(t.target, t.clock).run(72 * Hour, dryRun = true).map(_.location) == Seq(
+        s"${t.root}/locks/${old.getFileName}"))
+    new IngestGc(t.target, t.clock).run(72 * Hour, dryRun = false)
+    assert(!Files.exists(old) && Files.exists(named) && Files.exists(young))
   }
 
   test("gc names the queue of a table that was dropped and created again, and does not delete it") {

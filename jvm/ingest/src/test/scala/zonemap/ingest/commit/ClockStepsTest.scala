@@ -8,7 +8,16 @@ import zonemap.ingest.IngestTables
 import zonemap.ingest.queue.RecordName
 import zonemap.ingest.record.{IngestRecord, Nonce}
 import zonemap.ingest.sim.{SimTable, SimWorld, SimWriter}
-import zonemap.ingest.table.{CheckedRecord, FileLength, IngestCatalog, PointerCommit, Refusal, RefusalCode, TableView}
+import zonemap.ingest.table.{
+  CatalogEntry,
+  CheckedRecord,
+  FileLength,
+  IngestCatalog,
+  PointerCommit,
+  Refusal,
+  RefusalCode,
+  TableView
+}
 
 /** A clock that is set back: no wait lasts until it has caught up. */
 class ClockStepsTest extends AnyFunSuite {
@@ -22,6 +31,7 @@ class ClockStepsTest extends AnyFunSuite {
     while (!writer.isDone) writer.step()
     var sent = 0
     val contended = new IngestCatalog {
+      override def entry: CatalogEntry = table.catalog.entry
       override def load(): TableView = table.catalog.load()
       override def commit(commit: PointerCommit): Long = {
         sent += 1

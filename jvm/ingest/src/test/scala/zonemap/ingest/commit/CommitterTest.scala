@@ -149,6 +149,16 @@ class CommitterTest extends AnyFunSuite {
     }
   }
 
+  test("files that were in place before are looked at, however young their record is") {
+    val t = IngestTables.hadoop(settings = IngestSettings(quarantineMillis = 0))
+    put(t, "a", 0, -1, Seq(t.dataFile("a0")))(_.copy(existing = true))
+    put(t, "b", 0, -1, Seq(t.dataFile("b0")))(_.copy(existing = true))
+    t.io.deleteFile(s"${t.table.location()}/data/b0.parquet")
+    val result = t.pass()
+    assert(committed(result).records == 1 && t.live() == Seq("a0"))
+    assert(codes(t) == Seq(("b", 0L, RefusalCode.MissingFile)))
+  }
+
   Seq[(String, String, Array[Byte] => Array[Byte])](
     ("cut", RecordProblem.Damaged, bytes => bytes.take(bytes.length - 1)),
     ("empty", RecordProblem.Damaged, _ => Array.emptyByteArray),

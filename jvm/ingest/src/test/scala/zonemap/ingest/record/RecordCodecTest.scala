@@ -25,6 +25,13 @@ class RecordCodecTest extends AnyFunSuite {
     assert(new String(encoded, UTF_8) == expected)
   }
 
+  test("a record of files that were in place says so, and an earlier release ignores it") {
+    val existing = Sample.copy(existing = true)
+    val bytes = RecordCodec.encode(existing)
+    assert(RecordCodec.decode(bytes) == Right(existing))
+    assert(new String(bytes, UTF_8).endsWith("""}}],"existing":true}"""))
+  }
+
   test("every byte that is changed or cut is noticed") {
     encoded.indices.foreach { i =>
       val changed = encoded.clone()

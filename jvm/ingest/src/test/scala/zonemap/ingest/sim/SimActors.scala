@@ -18,6 +18,12 @@ class SimTable(val world: SimWorld) {
   val files = new SimFiles(world)
   val data = new SimData(world)
   val catalog = new SimCatalog(world, data, uuid)
+
+  /** The catalog of a copy of the table, if somebody makes one. */
+  var copy: Option[SimCatalog] = None
+
+  /** The files of the table and of its copy, which no gc and no orphan removal of this world deletes. */
+  def live: Set[String] = copy.fold(catalog.live)(_.live ++ catalog.live)
   val queue: SpoolQueue = opened()
 
   /** The queue as another process opens it, which remembers nothing. */
@@ -89,7 +95,10 @@ final class SimWriter(table: SimTable, lane: String, records: Int, skips: Boolea
         case (Some(_), Some((record, startedAtMillis))) => append(record, startedAtMillis)
         case _                                          => ()
       }
-    catch { case _: IOException => () }
+    catch {
+      case _: IOException                                        => ()
+      case e: IngestStoppedException if SimCopies.isStop(e.code) => ()
+    }
 
   private def hasMore(seq: Long): Boolean = if (skips) state.appends < records else seq < records - 1
 
@@ -159,8 +168,10 @@ object SimWriter {
  * A committer: the product's pass, one step at a time.
  *
  * @param chosen its settings, which are random ones otherwise
+ * @param catalog that of the table or of its copy; `None`: that of the table. A committer that is given one may stop
  */
-final class SimCommitter(table: SimTable, chosen: Option[IngestSettings] = None) extends Actor {
+final class SimCommitter(table: SimTable, chosen: Option[IngestSettings] = None, catalog: Option[SimCatalog] = None)
+    extends Actor {
   private val world = table.world
   private var state: PassState = PassState.Begin
   private val clock = new SimClock(world, if (chosen.isEmpty) SimCommitter.MostSkewHours else 0)
@@ -182,7 +193,11 @@ final class SimCommitter(table: SimTable, chosen: Option[IngestSettings] = None)
   }
   private var pass = started()
 
-  private def started() = new SimPass(table, table.opened(), settings, environment)
+  private def started() =
+    new SimPass(table, catalog.getOrElse(table.catalog), table.opened(), settings, environment)
+
+  /** Whether the queue belongs to another table. */
+  var isStopped = false
 
   override def crash(): Unit = restore(PassState.Begin)
 
@@ -203,6 +218,9 @@ final class SimCommitter(table: SimTable, chosen: Option[IngestSettings] = None)
       state match {
         case PassState.Done(result, _, _) =>
           result.outcome match {
+            case PassOutcome.Stopped(code, _) if catalog.isDefined && SimCopies.isStop(code) =>
+              isStopped = true
+              state = PassState.Begin
             case PassOutcome.Stopped(_, message) => throw new AssertionError(message)
             case _                               => state = PassState.Begin
           }
@@ -233,8 +251,13 @@ object SimCommitter {
 }
 
 /** The product's pass, with some guards taken out. */
-final class SimPass(table: SimTable, queue: SpoolQueue, settings: IngestSettings, environment: PassEnvironment)
-    extends Pass(IngestRecord.MainBranch, table.catalog, queue, table.files, settings, environment) {
+final class SimPass(
+    table: SimTable,
+    catalog: SimCatalog,
+    queue: SpoolQueue,
+    settings: IngestSettings,
+    environment: PassEnvironment)
+    extends Pass(IngestRecord.MainBranch, catalog, queue, table.files, settings, environment) {
   private val world = table.world
 
   override protected def planner(view: TableView, states: BranchStates): BatchPlanner =
@@ -323,7 +346,7 @@ final class SimSurroundings(table: SimTable) extends Actor {
 
   /** Whether a file is old enough and not in the table. Gc deletes no other file, because files stay in the table. */
   private def mayDelete(nowMillis: Long): Boolean = {
-    val live = table.catalog.live
+    val live = table.live
     table.data.exists((path, writtenAt) => nowMillis - writtenAt > MinAge && !live(path))
   }
 
@@ -366,7 +389,7 @@ final class SimSurroundings(table: SimTable) extends Actor {
 
   private def reachable(): Set[String] = {
     world.interrupt()
-    table.catalog.live
+    table.live
   }
 
   private def candidates(): Seq[StoredIngestFile] =
@@ -374,8 +397,10 @@ final class SimSurroundings(table: SimTable) extends Actor {
 
   /** Another engine removes orphan files, and knows nothing of the queue. */
   private def removeOrphans(): Unit =
-    if (!table.catalog.hasLate && world.actors.forall { case c: SimCommitter => c.isIdle; case _ => true }) {
-      val live = table.catalog.live
+    if (!table.catalog.hasLate && !table.copy.exists(_.hasLate) && world.actors.forall {
+        case c: SimCommitter => c.isIdle; case _ => true
+      }) {
+      val live = table.live
       val lost = table.data.paths.filter { path =>
         !live(path) && world.trueMillis - table.data.writtenAt(path) > MinAge
       }

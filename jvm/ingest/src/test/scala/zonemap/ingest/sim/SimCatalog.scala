@@ -53,7 +53,12 @@ final class SimData(world: SimWorld) {
  * A catalog with compare-and-swap of metadata whose responses are lost, whose requests land late, and which reports
  * landed commits as failed.
  */
-final class SimCatalog(world: SimWorld, data: SimData, uuid: String) extends IngestCatalog {
+final class SimCatalog(
+    world: SimWorld,
+    data: SimData,
+    uuid: String,
+    override val entry: CatalogEntry = CatalogEntry("db.events", None))
+    extends IngestCatalog {
   var metadata: SimMetadata = SimMetadata(0, None, Vector.empty)
 
   private var late = Vector.empty[LateRequest]
@@ -159,6 +164,7 @@ final class SimCatalog(world: SimWorld, data: SimData, uuid: String) extends Ing
     override def manifests(branch: String): Int = 0
     override def snapshotOf(branch: String, pointer: String): Option[Long] =
       m.snapshots.find(_.pointer.contains(pointer)).map(_.id)
+    override def abandoned(branch: String): Seq[String] = Nil
     override def check(record: IngestRecord): Either[Refusal, CheckedRecord] =
       Right(CheckedRecord(record, record.files.map(file => SimCatalog.dataFile(DataFilePath.of(file), record))))
   }

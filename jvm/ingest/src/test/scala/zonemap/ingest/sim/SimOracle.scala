@@ -4,9 +4,13 @@ import zonemap.ingest.commit.Quarantine
 import zonemap.ingest.record.IngestRecord
 import zonemap.ingest.table.IngestPointer
 
-/** Compares the end of a simulation with what the producers know: exactly, record by record. */
-final class SimOracle(table: SimTable) {
-  private val snapshots = table.catalog.metadata.snapshots
+/**
+ * Compares the end of a simulation with what the producers know: exactly, record by record.
+ *
+ * @param catalog that of the table that the queue belongs to at the end; `None`: that of the table
+ */
+final class SimOracle(table: SimTable, catalog: Option[SimCatalog] = None) {
+  private val snapshots = catalog.getOrElse(table.catalog).metadata.snapshots
   private val committed: Seq[(SimSnapshot, IngestRecord)] = snapshots.flatMap(s => s.records.map(s -> _))
   private val quarantined = new Quarantine(table.files).names().map(name => (name.lane, name.seq)).toSet
 

@@ -17,14 +17,14 @@ sealed abstract class Guard(val seed: Long, val failure: String)
 
 object Guard {
   case object Fence extends Guard(12, "is committed 2 times")
-  case object PrevSeq extends Guard(2619, "is refused without a cause")
+  case object PrevSeq extends Guard(2653, "is refused without a cause")
   case object PointerWithFiles extends Guard(11, "is committed 2 times")
-  case object HeadCheck extends Guard(183, "does not exist")
-  case object GcOrder extends Guard(1287, "does not exist")
-  case object NoCleanUp extends Guard(10, "does not exist")
+  case object HeadCheck extends Guard(213, "does not exist")
+  case object GcOrder extends Guard(1767, "does not exist")
+  case object NoCleanUp extends Guard(11, "does not exist")
   case object SettleAfterProof extends Guard(16, "is lost")
-  case object SecondPoll extends Guard(16679, "is refused without a cause")
-  case object Gaps extends Guard(108, "is lost")
+  case object SecondPoll extends Guard(19675, "is refused without a cause")
+  case object Gaps extends Guard(118, "is lost")
 
   val All: Seq[Guard] =
     Seq(Fence, PrevSeq, PointerWithFiles, HeadCheck, GcOrder, NoCleanUp, SettleAfterProof, SecondPoll, Gaps)

@@ -25,6 +25,19 @@ class SimulationTest extends AnyFunSuite {
     assert(found.isEmpty, found.map { case (seed, problem) => s"-Dzonemap.seed=$seed -Dzonemap.checks=1: $problem" })
   }
 
+  Seq("that clients tell from it" -> true, "that no client tells from it" -> false).foreach { case (kind, isKnown) =>
+    test(s"no seed loses or doubles a record of a table with a copy $kind") {
+      val seeds = sys.props.get("zonemap.checks").fold(3000)(_.toInt)
+      val first = Rng.baseSeed
+      val found = (first until first + seeds).iterator
+        .flatMap { seed =>
+          SimCopies.run(seed, isKnown).map(problem => s"-Dzonemap.seed=$seed -Dzonemap.checks=1: $problem")
+        }
+        .nextOption()
+      assert(found.isEmpty, found)
+    }
+  }
+
   test("a seed repeats itself") {
     val seed = Rng.baseSeed
     assert(Simulation.run(seed, Some(Guard.Fence)) == Simulation.run(seed, Some(Guard.Fence)))

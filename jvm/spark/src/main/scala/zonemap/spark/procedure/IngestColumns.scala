@@ -118,6 +118,7 @@ private[procedure] object IngestColumns {
     visibility match {
       case Visibility.Visible        => "visible"
       case _: Visibility.Quarantined => "quarantined"
+      case Visibility.RolledBack     => "rolled-back"
       case Visibility.Pending        => "pending"
       case Visibility.Unknown        => "unknown"
     }

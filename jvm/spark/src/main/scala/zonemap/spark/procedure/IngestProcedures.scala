@@ -92,8 +92,9 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
   val Wait: ZoneMapProcedure = ZoneMapProcedure(
     "ingest_wait",
     "Waits until appends are visible in the table: all appends that are in the queue now or, with lane and seq, one " +
-      "append. Returns a row for each of them. state is visible, quarantined, pending (the time was over) or unknown " +
-      "(neither the queue nor the table has the append); message has the reason of a quarantine.",
+      "append. Returns a row for each of them. state is visible, quarantined, rolled-back (the branch no longer has the " +
+      "snapshot of the append), pending (the time was over) or unknown (neither the queue nor the table has the append); " +
+      "message has the reason of a quarantine.",
     Seq(
       Table,
       Parameter("lane", StringType, Some("NULL"), s"$laneDoc NULL: all appends in the queue."),
@@ -164,13 +165,25 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
         "forget_known",
         BooleanType,
         Some("false"),
-        "true: forget the watermarks that the table has, so that only the given ones count.")
+        "true: forget the watermarks that the table has, so that only the given ones count."
+      ),
+      Parameter(
+        "take_over",
+        BooleanType,
+        Some("false"),
+        "true: take the queue over from the catalog entry that it belongs to. That entry is the same table under " +
+          "another name, or a table that is gone, of which this one is a copy."
+      )
     ),
     new StructType().add("pointer", StringType, nullable = false)
   ) { (spark, arguments) =>
     val (name, table) = load(spark, arguments, "reset the ingestion of")
-    val pointer =
-      withAdmin(table)(_.reset(arguments.text("branch"), arguments.longs("watermarks"), arguments.flag("forget_known")))
+    val pointer = withAdmin(table)(
+      _.reset(
+        arguments.text("branch"),
+        arguments.longs("watermarks"),
+        arguments.flag("forget_known"),
+        arguments.flag("take_over")))
     ingest.refresh(spark, name)
     Seq(Seq(pointer))
   }
