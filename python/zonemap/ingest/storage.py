@@ -6,12 +6,13 @@ import errno
 import os
 import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlparse
 
 from zonemap.errors import ZonemapError
+from zonemap.ingest import listing
+from zonemap.ingest.listing import Entry
 
 if TYPE_CHECKING:
     from pyiceberg.io import FileIO
@@ -23,14 +24,6 @@ _GREATEST_DEPTH = 8
 _MOST_FOLDERS = 10_000
 
 _ATTEMPTS = 3
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A file in a listing: its name in the listed folder and its size in bytes."""
-
-    name: str
-    size: int
 
 
 class Storage(Protocol):
@@ -101,25 +94,11 @@ class LocalStorage:
 
     def files(self, folder: str) -> Iterator[Entry]:
         """Yields the files of a folder; files that disappear meanwhile are left out."""
-        try:
-            with os.scandir(local_path(folder)) as found:
-                for entry in found:
-                    if entry.name.startswith(".") or not entry.is_file(follow_symlinks=False):
-                        continue
-                    try:
-                        yield Entry(entry.name, entry.stat(follow_symlinks=False).st_size)
-                    except FileNotFoundError:
-                        continue
-        except FileNotFoundError:
-            return
+        return listing.files(local_path(folder))
 
     def folders(self, folder: str) -> list[str]:
         """Returns the names of the folders in a folder."""
-        try:
-            with os.scandir(local_path(folder)) as found:
-                return sorted(entry.name for entry in found if entry.is_dir(follow_symlinks=False))
-        except FileNotFoundError:
-            return []
+        return listing.folders(local_path(folder))
 
     def make_durable(self, locations: Sequence[str]) -> None:
         """Syncs the files and their folders, and once for each folder also the folders above, which may be new."""
