@@ -17,6 +17,7 @@ from pyiceberg.schema import sanitize_column_names
 from pyiceberg.table.locations import load_location_provider
 from pyiceberg.table.metadata import TableMetadata
 
+from zonemap import causes
 from zonemap.errors import ZonemapError
 from zonemap.ingest import metrics
 from zonemap.ingest.content_file import WrittenFile, partition_value
@@ -162,7 +163,8 @@ class _Factory:
         self.options = parquet_options(properties)
         self.target = whole_number(properties, _TARGET_KEY, _TARGET)
         self.group_rows = whole_number(properties, _GROUP_ROWS_KEY, _GROUP_ROWS)
-        self._locations = load_location_provider(metadata.location, metadata.properties)
+        with storing(name):
+            self._locations = load_location_provider(metadata.location, metadata.properties)
         self._write_id = uuid.uuid4()
         self._numbers = itertools.count()
 
@@ -244,6 +246,9 @@ class _PartitionFile:
 
     def abandon(self) -> None:
         """Closes the stream of a file that will not be used."""
+        if self._writer is not None:
+            # Its finalizer would write to the closed stream, and print that it cannot.
+            self._writer.is_open = False
         if self._stream is not None and not self._stream.closed:
             with contextlib.suppress(OSError):
                 self._stream.close()
@@ -273,10 +278,12 @@ def storing(name: str) -> Iterator[None]:
     """
     try:
         yield
-    except OSError as error:
+    except ZonemapError:
+        raise
+    except causes.OF_STORAGE as error:
         raise ZonemapError(
-            f"Cannot write the data files of '{name}': {error}. Nothing was appended. Write the rows again after the "
-            "cause is removed."
+            f"Cannot write the data files of '{name}': {causes.sentence(error)}. Nothing was appended. Write the rows "
+            "again after the cause is removed."
         ) from error
 
 

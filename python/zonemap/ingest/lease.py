@@ -10,7 +10,7 @@ from typing import IO
 
 from zonemap.errors import ZonemapError
 from zonemap.ingest import lanes
-from zonemap.ingest.storage import is_local, local_path
+from zonemap.ingest.storage import is_local, local_path, using
 
 
 class LaneLock:
@@ -28,8 +28,9 @@ class LaneLock:
         if not is_local(spool):
             return
         path = local_path(spool) / "locks" / f"{lanes.folder(lane)}.lock"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("a+")
+        with using(spool):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = path.open("a+")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
