@@ -35,7 +35,9 @@ from pyiceberg.types import (
     UUIDType,
 )
 
+from zonemap import causes
 from zonemap.errors import ZonemapError
+from zonemap.ingest.written import written_schema, written_type
 
 _UUID_BYTES = 16
 #: The first format version with a type for columns of nothing but nulls, which Arrow gives to data without a value.
@@ -47,13 +49,16 @@ class Conversion:
 
     def __init__(self, name: str, schema: Schema, provided: pa.Schema) -> None:
         self._name = name
-        self._schema = schema
+        self._wanted = schema
+        self._schema = written_schema(schema)
+        if not self._schema.fields:
+            raise self._refused("it has no column whose values this writer can write", "Write with Spark.")
         #: The schema in the file: the names that Iceberg writes to Parquet, and field ids as metadata.
         self.file_schema: pa.Schema = schema_to_pyarrow(sanitize_column_names(self._schema), include_field_ids=True)
         duplicates = sorted({column for column in provided.names if provided.names.count(column) > 1})
         if duplicates:
             raise self._refused(f"the data has more than one column '{duplicates[0]}'")
-        known = {field.name for field in self._schema.fields}
+        known = {field.name for field in schema.fields}
         extra = [column for column in provided.names if column not in known]
         if extra:
             raise self._refused(
@@ -87,11 +92,13 @@ class Conversion:
             return _array(array, field.field_type, target)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
             raise self._refused(
-                f"a value of column '{field.name}' does not fit into {field.field_type} ({error})"
-            ) from (error)
+                f"a value of column '{field.name}' does not fit into {field.field_type} ({causes.sentence(error)})"
+            ) from error
 
     def _check(self, provided: pa.Schema) -> None:
-        for field in self._schema.fields:
+        for field in self._wanted.fields:
+            if field.required and written_type(field.field_type) is None:
+                raise self._unwritable(field.name, field.field_type)
             if field.name not in self._provided:
                 if field.required and field.write_default is None:
                     raise self._refused(f"the required column '{field.name}' is missing")
@@ -99,15 +106,17 @@ class Conversion:
             given = provided.field(field.name)
             one = pa.schema([given.with_type(_plain(given.type))])
             try:
-                found = iceberg_schema(one, self._schema.name_mapping, _WITH_NULL_TYPE)
+                found = iceberg_schema(one, self._wanted.name_mapping, _WITH_NULL_TYPE)
             except ValueError as error:
-                raise self._refused(f"column '{field.name}': {error}") from error
+                raise self._refused(f"column '{field.name}': {causes.sentence(error)}") from error
             self._compare(field.name, found.fields[0].field_type, field.field_type)
 
     def _compare(self, path: str, found: IcebergType, wanted: IcebergType) -> None:
         """Raises unless each value of type ``found`` may have a place in ``wanted``."""
         if isinstance(found, UnknownType):
             return  # nothing but nulls
+        if written_type(wanted) is None:
+            raise self._unwritable(path, wanted)
         if isinstance(wanted, PrimitiveType) and isinstance(found, PrimitiveType):
             if not (fits(found, wanted) or _is_finer(found, wanted)):
                 raise self._refused(f"column '{path}' has the type {found}, and the table has {wanted}")
@@ -131,6 +140,12 @@ class Conversion:
                 raise self._refused(f"the field '{path}.{field.name}' is missing, which is required or has a default")
         if given:
             raise self._refused(f"the table has no field '{path}.{next(iter(given))}'")
+
+    def _unwritable(self, path: str, kind: IcebergType) -> ZonemapError:
+        return self._refused(
+            f"column '{path}' has the type {kind}, whose values this writer cannot write",
+            "Leave the column out of the data, or write with Spark.",
+        )
 
     def _refused(self, why: str, then: str = "Change the data to the table's schema.") -> ZonemapError:
         return ZonemapError(f"Cannot write to '{self._name}': {why}. {then}")
