@@ -118,7 +118,7 @@ class Conversion:
         if written_type(wanted) is None:
             raise self._unwritable(path, wanted)
         if isinstance(wanted, PrimitiveType) and isinstance(found, PrimitiveType):
-            if not (fits(found, wanted) or _is_finer(found, wanted)):
+            if not (fits(found, wanted) or _is_other_unit(found, wanted)):
                 raise self._refused(f"column '{path}' has the type {found}, and the table has {wanted}")
         elif isinstance(wanted, StructType) and isinstance(found, StructType):
             self._compare_fields(path, found, wanted)
@@ -176,21 +176,36 @@ def fits(found: PrimitiveType, wanted: PrimitiveType) -> bool:
     )
 
 
-def _is_finer(found: PrimitiveType, wanted: PrimitiveType) -> bool:
-    """Returns True for times in nanoseconds and a column of microseconds; the conversion refuses to cut a time."""
-    return (isinstance(found, TimestampNanoType) and isinstance(wanted, TimestampType)) or (
-        isinstance(found, TimestamptzNanoType) and isinstance(wanted, TimestamptzType)
-    )
+def _is_other_unit(found: PrimitiveType, wanted: PrimitiveType) -> bool:
+    """Returns True for times in nanoseconds and in microseconds; the conversion refuses to cut a time."""
+    kinds = {type(found), type(wanted)}
+    return kinds in ({TimestampNanoType, TimestampType}, {TimestamptzNanoType, TimestamptzType})
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
-    """Returns the type without dictionaries at the top, and with UTC as the zone of instants, which Iceberg demands.
+    """Returns the type that Iceberg knows: no dictionaries and list views, and UTC as the zone of instants.
 
     Arrow stores an instant of any zone as the time in UTC.
     """
     if pa.types.is_dictionary(kind):
-        kind = kind.value_type
+        return _plain(kind.value_type)
+    if pa.types.is_struct(kind):
+        return pa.struct([_plain_field(field) for field in kind])
+    if pa.types.is_large_list(kind) or pa.types.is_large_list_view(kind):
+        return pa.large_list(_plain_field(kind.value_field))
+    if pa.types.is_list(kind) or _is_view(kind):
+        return pa.list_(_plain_field(kind.value_field))
+    if pa.types.is_map(kind):
+        return pa.map_(_plain_field(kind.key_field), _plain_field(kind.item_field))
     return pa.timestamp(kind.unit, "UTC") if pa.types.is_timestamp(kind) and kind.tz is not None else kind
+
+
+def _plain_field(field: pa.Field) -> pa.Field:
+    return field.with_type(_plain(field.type))
+
+
+def _is_view(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind))
 
 
 def _array(array: pa.Array, wanted: IcebergType, target: pa.DataType) -> pa.Array:
@@ -255,7 +270,8 @@ def _required(array: pa.Array, required: bool, name: str) -> pa.Array:
 
 def _flat(array: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Returns new offsets from 0 and the elements of lists or the entries of maps, and leaves out null rows."""
-    if pa.types.is_fixed_size_list(array.type):
+    # A cast of a list view takes the values of other rows if the views are not in the order of the rows.
+    if pa.types.is_fixed_size_list(array.type) or _is_view(array.type):
         lengths = pc.list_value_length(array).cast(pa.int64())
     else:
         ends = array.offsets.cast(pa.int64())
