@@ -29,6 +29,7 @@ from zonemap import (
     MergeResult,
     cli,
     doctor,
+    extras,
     procedures,
     remote,
 )
@@ -203,7 +204,7 @@ def test_doctor_without_pyspark_prints_the_extra_to_install(without: Callable[..
     without("pyspark")
     result = RUNNER.invoke(cli.cli, ["doctor", "--session"], env={"COLUMNS": "300"})
     assert result.exit_code == 1
-    assert "pip install 'zonemap[spark]'" in result.output
+    assert extras.command("spark") in result.output
 
 
 def test_tables_print_brackets_as_they_are() -> None:
@@ -230,7 +231,7 @@ def test_the_demo_names_the_packages_that_are_missing(missing: tuple[str, ...], 
     result = RUNNER.invoke(cli.cli, ["demo"])
     assert isinstance(result.exception, ZonemapError)
     assert str(result.exception) == (
-        f"Cannot run the demo: not installed: {', '.join(missing)}. Install them: pip install 'zonemap[demo]'."
+        f"Cannot run the demo: not installed: {', '.join(missing)}. Install them: {extras.command('demo')}."
     )
 
 
@@ -240,7 +241,7 @@ def test_the_demo_of_ingestion_names_the_packages_that_are_missing(without: Call
     assert isinstance(result.exception, ZonemapError)
     assert str(result.exception) == (
         "Cannot run the demo: not installed: pyiceberg, sqlalchemy. "
-        "Install them: pip install 'zonemap[demo,ingest]' 'pyiceberg[sql-sqlite]'."
+        f"Install them: {extras.command('demo,ingest', 'pyiceberg[sql-sqlite]')}."
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from zonemap import extras
 from zonemap.errors import InvalidArgumentError, ZonemapError
 from zonemap.redaction import without_secrets
 from zonemap.remote import REMOTE, require_server, server_of
@@ -56,7 +57,7 @@ def start(settings: tuple[str, ...], remote: str | None, iceberg: str | None) ->
         from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra of this package
     except ImportError as error:
         raise ZonemapError(
-            "Cannot start Spark: PySpark is not installed. Install it: pip install 'zonemap[spark]'."
+            f"Cannot start Spark: PySpark is not installed. Install it: {extras.command('spark')}."
         ) from error
     if server is None:
         require_spark(options, "start Spark")
