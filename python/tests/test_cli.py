@@ -341,10 +341,18 @@ def test_every_way_to_name_a_dead_server_has_the_limit_of_time(
         assert [check["name"] for check in json.loads(told)] == ["Python", "Spark Connect client", "session"]
 
 
+@pytest.mark.parametrize("command", [["merge", "t"], ["doctor", "--session"], ["follow", "t"], ["why-not", "SELECT 1"]])
+def test_the_time_for_the_first_answer_can_be_set(dead_server: str, command: list[str]) -> None:
+    result = RUNNER.invoke(cli.cli, [*command, "--remote", dead_server, "--connect-timeout", "0.05"])
+    told = " ".join((result.output if command[0] == "doctor" else str(result.exception)).split())
+    assert "0.05 s" in told
+    assert RUNNER.invoke(cli.cli, [*command, "--connect-timeout", "0"]).exit_code == 2
+
+
 def test_the_option_beats_the_conf_and_the_conf_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def require_server(url: str) -> None:
+    def require_server(url: str, **_: object) -> None:
         asked.append(url)
         raise ZonemapError("Cannot connect.")
 
