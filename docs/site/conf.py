@@ -33,6 +33,7 @@ exclude_patterns = ["docs/site/contents.md"]
 extensions = ["myst_parser", "sphinx_copybutton"]
 nitpicky = True
 myst_heading_anchors = 4
+smartquotes = False  # quotes are often those of SQL
 highlight_language = "none"  # a block without a language is output
 
 lexers["floors"] = TextLexer()  # the list of packages in OVERVIEW.md

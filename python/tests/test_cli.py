@@ -29,6 +29,7 @@ from zonemap import (
     MergeResult,
     cli,
     doctor,
+    extras,
     procedures,
     remote,
 )
@@ -203,7 +204,7 @@ def test_doctor_without_pyspark_prints_the_extra_to_install(without: Callable[..
     without("pyspark")
     result = RUNNER.invoke(cli.cli, ["doctor", "--session"], env={"COLUMNS": "300"})
     assert result.exit_code == 1
-    assert "pip install 'zonemap[spark]'" in result.output
+    assert extras.command("spark") in result.output
 
 
 def test_tables_print_brackets_as_they_are() -> None:
@@ -230,7 +231,7 @@ def test_the_demo_names_the_packages_that_are_missing(missing: tuple[str, ...], 
     result = RUNNER.invoke(cli.cli, ["demo"])
     assert isinstance(result.exception, ZonemapError)
     assert str(result.exception) == (
-        f"Cannot run the demo: not installed: {', '.join(missing)}. Install them: pip install 'zonemap[demo]'."
+        f"Cannot run the demo: not installed: {', '.join(missing)}. Install them: {extras.command('demo')}."
     )
 
 
@@ -240,7 +241,7 @@ def test_the_demo_of_ingestion_names_the_packages_that_are_missing(without: Call
     assert isinstance(result.exception, ZonemapError)
     assert str(result.exception) == (
         "Cannot run the demo: not installed: pyiceberg, sqlalchemy. "
-        "Install them: pip install 'zonemap[demo,ingest]' 'pyiceberg[sql-sqlite]'."
+        f"Install them: {extras.command('demo,ingest', 'pyiceberg[sql-sqlite]')}."
     )
 
 
@@ -340,10 +341,18 @@ def test_every_way_to_name_a_dead_server_has_the_limit_of_time(
         assert [check["name"] for check in json.loads(told)] == ["Python", "Spark Connect client", "session"]
 
 
+@pytest.mark.parametrize("command", [["merge", "t"], ["doctor", "--session"], ["follow", "t"], ["why-not", "SELECT 1"]])
+def test_the_time_for_the_first_answer_can_be_set(dead_server: str, command: list[str]) -> None:
+    result = RUNNER.invoke(cli.cli, [*command, "--remote", dead_server, "--connect-timeout", "0.05"])
+    told = " ".join((result.output if command[0] == "doctor" else str(result.exception)).split())
+    assert "0.05 s" in told
+    assert RUNNER.invoke(cli.cli, [*command, "--connect-timeout", "0"]).exit_code == 2
+
+
 def test_the_option_beats_the_conf_and_the_conf_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def require_server(url: str) -> None:
+    def require_server(url: str, **_: object) -> None:
         asked.append(url)
         raise ZonemapError("Cannot connect.")
 

@@ -14,7 +14,8 @@ pytest.importorskip("sqlalchemy")
 pytest.importorskip("py4j")
 import pyarrow as pa
 
-from zonemap.demo.ingest import counting, direct, journal, main, report
+from zonemap.demo import compare
+from zonemap.demo.ingest import counting, direct, journal, main, queries, report
 from zonemap.demo.ingest.lake import DIRECT_TABLE, ROWS_AN_APPEND, TABLE, WRITERS, Lake, append_of
 
 ROWS = ROWS_AN_APPEND * (WRITERS + 1) + 7
@@ -43,6 +44,30 @@ def accept(lake: Lake, *appends: int) -> None:
         journal.Journal(lake, number % WRITERS).accept(number)
 
 
+class Running:
+    """Processes of which none has ended."""
+
+    def check(self) -> bool:
+        return True
+
+
+class Queries:
+    """Stands in for Spark: the answers of the queries, and how often the index was built."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *runs: compare.Run) -> None:
+        self.built = 0
+        left = iter(runs)
+        monkeypatch.setattr(queries.zonemap, "build", self._build)
+        monkeypatch.setattr(queries.compare, "run", lambda *_, **__: next(left))
+
+    def _build(self, *_: object) -> None:
+        self.built += 1
+
+
+def answer(*rows: str, indexed: int = 1) -> compare.Run:
+    return compare.Run(1.0, 1.0, 1, 100, 1, indexed, rows)
+
+
 def test_flights_are_cut_into_the_appends_of_all_writers(lake: Lake) -> None:
     lake.go.touch()
     assert [[number for number, _ in journal.Journal(lake, w).left()] for w in (0, 1, 2)] == [[0, 8], [1, 9], [2]]
@@ -55,6 +80,49 @@ def test_a_writer_that_starts_again_goes_on_behind_its_journal(lake: Lake) -> No
         torn.write("8 17")
     assert [number for number, _ in journal.Journal(lake, 0).left()] == [8]
     assert journal.accepted(lake).keys() == {0}
+
+
+def test_no_writer_ends_before_the_crashes(lake: Lake) -> None:
+    lake.create(flights(1, ROWS_AN_APPEND * WRITERS * 10))
+    lake.go.touch()
+    left = journal.Journal(lake, 0).left()
+    assert [next(left)[0] for _ in range(6)] == [WRITERS * number for number in range(6)]
+    with ThreadPoolExecutor(1) as pool:
+        rest = pool.submit(list, left)
+        assert wait([rest], timeout=0.5).not_done
+        lake.crashed.touch()
+        assert [number for number, _ in rest.result(30)] == [WRITERS * number for number in range(6, 10)]
+
+
+def test_rows_that_are_committed_after_the_last_write_are_queried(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = queries.Newest(object(), lake)  # type: ignore[arg-type]
+    stands_in = Queries(monkeypatch, answer("EWR 1"))
+    accept(lake, 0)
+    found.look(journal.accepted(lake))
+    assert (found.best, stands_in.built) == (None, 0)
+    append(lake, TABLE, flights(1, 2000))
+    found.look_at_last(journal.accepted(lake))
+    assert found.best is not None
+    assert (found.best.run.rows, found.best.while_writing, stands_in.built) == (("EWR 1",), False, 1)
+
+
+def test_the_query_that_shows_most_is_kept(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    behind, indexed, empty = answer("EWR 1", indexed=0), answer("EWR 1"), answer()
+    stands_in = Queries(monkeypatch, behind, indexed, behind, empty, indexed)
+    accept(lake, 0)
+    append(lake, TABLE, flights(1, 2000))
+    found = queries.Newest(object(), lake)  # type: ignore[arg-type]
+    kept = []
+    for _ in range(3):
+        found.look(journal.accepted(lake))
+        kept.append(found.best and found.best.run)
+    assert kept == [behind, indexed, indexed]
+    found.look_at_last(journal.accepted(lake))
+    assert (found.best and found.best.run, stands_in.built) == (indexed, 1)
+    found.look(journal.accepted(lake))
+    found.look(journal.accepted(lake))
+    assert found.best is not None
+    assert found.best.failure(object()) == "a query did not see committed rows"  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +166,7 @@ def test_the_drain_waits_until_committed_records_have_left_the_spool(lake: Lake)
     record.parent.mkdir(parents=True)
     record.touch()
     with ThreadPoolExecutor(1) as pool:
-        drained = pool.submit(main._drain, lake, 2000)
+        drained = pool.submit(main._drain, lake, Running(), 2000)
         assert wait([drained], timeout=1.5).not_done
         record.unlink()
         drained.result(30)

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
+from zonemap.version import __version__
+
 SKIPPED = {".git", ".venv", "build", "dist", "node_modules", "target"}
 PAGES = sorted(p for p in ROOT.rglob("*.md") if not SKIPPED.intersection(p.relative_to(ROOT).parts))
 DECISIONS = sorted((ROOT / "docs" / "design" / "adr").glob("[0-9]*.md"))
@@ -104,3 +106,17 @@ def test_lines_of_prose_are_short(page: Path) -> None:
     """Table rows and code blocks may be longer than the limit."""
     lines = FENCE.sub("", page.read_text(encoding="utf-8")).splitlines()
     assert [line for line in lines if len(line) > 120 and not line.startswith("|")] == []
+
+
+def test_commands_that_install_the_package_name_its_wheel() -> None:
+    """The package is not on PyPI, where anyone may take its name."""
+    wheel = f"dist/zonemap-{__version__}-py3-none-any.whl"
+    sources = [*PAGES, *(ROOT / "python" / "zonemap").rglob("*.py")]
+    found = {
+        (path.relative_to(ROOT).as_posix(), name)
+        for path in sources
+        for line in re.findall(r"pip install [^`\n]*", path.read_text(encoding="utf-8"))
+        for name in re.findall(r"(?<![\w/.-])(?:dist/)?zonemap(?:-[^'\s\[]*whl)?(?=[\['\"\s]|$)", line)
+    }
+    assert {(path, name) for path, name in found if name != wheel} == set()
+    assert {"README.md", "docs/guide/dbt.md", "docs/guide/readers.md"} < {path for path, _ in found}

@@ -267,7 +267,7 @@ def test_the_command_names_the_extra_before_a_session_starts(tmp_path: Path, mon
     monkeypatch.setattr(sessions, "start", lambda *_: pytest.fail("a session was started"))
     shown = CliRunner().invoke(cli.cli, ["report", "--table", "t", "--out", str(tmp_path / "r.html")])
     assert isinstance(shown.exception, ZonemapError)
-    assert "not installed: altair. Install them: pip install 'zonemap[plots]'" in str(shown.exception)
+    assert f"not installed: altair. Install them: {extras.command('plots')}" in str(shown.exception)
 
 
 def test_a_notebook_shows_the_summary() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,6 +12,51 @@ import pytest
 from conftest import ROOT, build_site
 
 PAGES = ("README.html", "docs/guide/install.html", "docs/reference/configuration.html", "docs/design/adr/README.html")
+
+
+#: The tags of HTML in the pages, of the theme and of Markdown.
+TAGS = {
+    *(
+        "html",
+        "head",
+        "meta",
+        "title",
+        "link",
+        "script",
+        "style",
+        "noscript",
+        "body",
+        "main",
+        "header",
+        "footer",
+        "nav",
+    ),
+    *("article", "aside", "section", "div", "span", "p", "a", "b", "i", "em", "strong", "br", "hr", "img", "h1", "h2"),
+    *("h3", "h4", "h5", "h6", "ul", "ol", "li", "dl", "dt", "dd", "code", "pre", "kbd", "table", "thead", "tbody"),
+    *("tr", "th", "td", "colgroup", "col", "form", "input", "label", "button", "svg", "path", "line", "circle", "g"),
+    *("symbol", "use", "rect", "polyline", "blockquote", "details", "summary", "figure", "figcaption"),
+}
+
+
+class _Shown(HTMLParser):
+    """Collects the tags and the text of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def _shown(page: Path) -> _Shown:
+    parser = _Shown()
+    parser.feed(page.read_text(encoding="utf-8"))
+    return parser
 
 
 class _Links(HTMLParser):
@@ -40,6 +86,21 @@ def _links(page: Path) -> _Links:
 @pytest.mark.parametrize("page", PAGES)
 def test_the_site_has_the_page(site: Path, page: str) -> None:
     assert len((site / page).read_text(encoding="utf-8")) > 5_000
+
+
+def test_no_text_is_taken_for_a_tag(site: Path) -> None:
+    """A type such as array<string> outside of code marks would vanish from the page."""
+    strange = {(page.name, tag) for page in site.rglob("*.html") for tag in _shown(page).tags - TAGS}
+    assert strange == set()
+    text = _shown(site / "docs" / "reference" / "procedures.html").text
+    assert all(part in text for part in ("array<string>", "stream-<query id>", "damaged: <why>"))
+
+
+def test_quotes_are_those_of_the_sources(site: Path) -> None:
+    """SQL with typographic quotes cannot be copied."""
+    pages = [page for page in site.rglob("*.html") if re.search("[\u2018\u2019\u201c\u201d]", _shown(page).text)]
+    assert [page.relative_to(site).as_posix() for page in pages] == []
+    assert "array('*')" in _shown(site / "docs" / "reference" / "procedures.html").text
 
 
 def test_links_between_pages_resolve(site: Path) -> None:

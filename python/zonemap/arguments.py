@@ -57,7 +57,13 @@ def instance(name: str, value: T | None, kind: type[T]) -> T | None:
     """
     if value is None or isinstance(value, kind):
         return value
-    raise InvalidArgumentError(f"Cannot use {name}={shown(value)}: give a zonemap.{kind.__name__}.")
+    raise InvalidArgumentError(f"Cannot use {name}={shown(value)}: give a {_public(kind)}.")
+
+
+def _public(kind: type) -> str:
+    """Returns the name of a class with the package that exports it."""
+    package = "zonemap.ingest" if kind.__module__.startswith("zonemap.ingest.") else "zonemap"
+    return f"{package}.{kind.__name__}"
 
 
 def count(name: str, value: object, unit: str) -> int:

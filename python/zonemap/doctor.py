@@ -14,7 +14,7 @@ from importlib import util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from zonemap import confs, current, failures, installed
+from zonemap import confs, current, extras, failures, installed
 from zonemap.errors import JarNotFoundError, ProcedureError, ZonemapError
 from zonemap.installed import pair
 from zonemap.jar import jar_path
@@ -160,7 +160,7 @@ def _pyspark() -> Check:
         return _minor("PySpark", version, [pair(SPARK_MINOR)], f"Install it: pip install '{installed.REQUIREMENT}'.")
     if util.find_spec("pyspark") is not None:
         return Check("PySpark", "warning", "installed, of an unknown version", "See 'zonemap doctor --session'.")
-    return Check("PySpark", "failed", "not installed", "Install it: pip install 'zonemap[spark]'.")
+    return Check("PySpark", "failed", "not installed", f"Install it: {extras.command('spark')}.")
 
 
 def _client() -> Check:

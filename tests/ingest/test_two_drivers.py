@@ -15,6 +15,8 @@ from ingest import lake
 from support import product, tables
 from support.session import STOCK
 
+from zonemap.ingest import listing
+from zonemap.ingest.storage import LocalStorage
 from zonemap.ingest.wire import IngestRecord
 
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
@@ -35,7 +37,8 @@ def ends_of(logs: list[Path]) -> str:
 
 
 def records_in(root: Path) -> list[IngestRecord]:
-    return [IngestRecord.from_bytes(path.read_bytes()) for path in root.glob("pending/*/*.rec")]
+    found = [LocalStorage().read(str(path)) for path in listing.matching(root, "pending/*/*.rec")]
+    return [IngestRecord.from_bytes(data) for data in found if data is not None]
 
 
 def files_in(root: Path) -> int:

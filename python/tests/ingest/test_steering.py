@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from zonemap import cli, ingest
+from zonemap import cli, extras, ingest
 from zonemap.commands import sessions
 from zonemap.errors import InvalidArgumentError, ZonemapError
 from zonemap.ingest import AwaitedRecord, CommittedBranch, GarbageDataFile, QuarantinedRecord, RequeuedRecord
@@ -390,7 +390,7 @@ def test_a_missing_library_names_the_extra(blocked: str) -> None:
         [sys.executable, "-c", code], env={"PYTHONPATH": str(package)}, capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith(f"Cannot use zonemap.ingest.Writer: '{blocked}")
-    assert done.stdout.rstrip().endswith("Install it: pip install 'zonemap[ingest]'.")
+    assert done.stdout.rstrip().endswith(f"Install it: {extras.command('ingest')}.")
 
 
 def test_a_pyiceberg_without_a_function_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

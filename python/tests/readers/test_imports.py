@@ -8,6 +8,8 @@ import sys
 import pytest
 from conftest import ROOT
 
+from zonemap import extras
+
 
 def run(code: str) -> str:
     done = subprocess.run(
@@ -47,7 +49,7 @@ except ZonemapError as error:
 """
     found = run(code)
     assert found.startswith(f"Cannot use zonemap.pyiceberg: '{missing.replace('_', '-')}' is not installed. ")
-    assert "pip install 'zonemap[pyiceberg]'" in found
+    assert extras.command("pyiceberg") in found
 
 
 def test_another_version_of_a_library_is_named() -> None:

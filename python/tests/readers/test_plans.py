@@ -11,6 +11,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import pyarrow as pa
@@ -44,7 +45,7 @@ from pyiceberg.types import DoubleType, LongType
 
 from readers.conftest import numbered
 from readers.writer import Options, write_index
-from zonemap.errors import InvalidArgumentError
+from zonemap.errors import InvalidArgumentError, ZonemapError
 from zonemap.pyiceberg import Fallback, plan, plan_files
 from zonemap.pyiceberg.dictionary import LongDictionary
 from zonemap.pyiceberg.intervals import value_test
@@ -486,6 +487,20 @@ def test_names_and_mistakes_are_those_of_pyiceberg(ranges: Table) -> None:
         plan_files(ranges.scan(row_filter="nope = 5"))
     with pytest.raises(InvalidArgumentError, match=r"Cannot plan a Table: .* Pass the result of table.scan\(\)."):
         plan_files(ranges)  # type: ignore[arg-type]
+
+
+def test_failures_of_pyiceberg_are_one_sentence(make: Callable[..., Table]) -> None:
+    ranges = make([numbered(range(10))])
+    with pytest.raises(
+        InvalidArgumentError, match=r"^Cannot plan the scan of '.*': .*nope.*\. Check its filter"
+    ) as found:
+        plan_files(ranges.scan(row_filter="nope = 5"))
+    assert "\n" not in str(found.value)
+    manifests = ranges.current_snapshot().manifests(ranges.io)
+    Path(urlsplit(manifests[0].manifest_path).path).unlink()
+    with pytest.raises(ZonemapError, match=r"^Cannot plan the scan of '.*': PyIceberg fails with .*avro") as found:
+        plan_files(ranges.scan(row_filter="id = 5"))
+    assert "\n" not in str(found.value)
 
 
 def test_a_table_without_a_snapshot(make: Callable[..., Table]) -> None:

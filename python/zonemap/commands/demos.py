@@ -36,7 +36,7 @@ _WRITER = ("pyiceberg", "sqlalchemy")
 @click.option("--commits", type=click.IntRange(1, 64), default=18, show_default=True, help="Commits to each table.")
 def demo(folder: Path, iceberg: str, commits: int) -> None:
     """Write a small lake of real flights, index it, and compare queries with the index off and on."""
-    _require((*_FLIGHTS, *extras.PLOTS), "zonemap[demo]")
+    _require((*_FLIGHTS, *extras.PLOTS), extras.command("demo"))
     from zonemap.demo.main import run  # noqa: PLC0415 - needs PySpark and the demo's data
 
     sys.exit(run(folder, iceberg=iceberg, commits=commits))
@@ -67,7 +67,7 @@ def demo(folder: Path, iceberg: str, commits: int) -> None:
 )
 def demo_ingest(folder: Path, iceberg: str, sqlite: str) -> None:
     """Append real flights from eight processes through a queue, kill two of them, and count what the table holds."""
-    _require((*_FLIGHTS, *_WRITER), "zonemap[demo,ingest]' 'pyiceberg[sql-sqlite]")
+    _require((*_FLIGHTS, *_WRITER), extras.command("demo,ingest", "pyiceberg[sql-sqlite]"))
     from zonemap.demo.ingest.main import run  # noqa: PLC0415 - needs PySpark and the demo's data
 
     sys.exit(run(folder, iceberg=iceberg, sqlite=sqlite))

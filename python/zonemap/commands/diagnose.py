@@ -150,7 +150,7 @@ def report(
     given with --query are planned, not executed.
     """
     file = reports.checked_path(out)
-    extras.require("write a report", extras.PLOTS, "zonemap[plots]")
+    extras.require("write a report", extras.PLOTS, extras.command("plots"))
     made = reports.report(sessions.start(settings, remote, iceberg), table, columns=columns or None, queries=queries)
     made.save(file)
     output_of(output).rows("report", [{"table": table, "out": str(file), "verdict": made.status.verdict}])

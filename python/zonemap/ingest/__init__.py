@@ -6,7 +6,7 @@
         receipt = writer.write(table)
     zonemap.ingest.commit(spark, "lake.db.events")
 
-The writer needs PyArrow and PyIceberg (``pip install 'zonemap[ingest]'``) and no JVM. Importing this package imports
+The writer needs PyArrow and PyIceberg (the extra ``ingest``) and no JVM. Importing this package imports
 neither of them.
 """
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from zonemap import extras
 from zonemap.errors import ZonemapError
 from zonemap.ingest.errors import BackPressureError, EnqueueUnknownError, RecordError, WaitTimeoutError
 from zonemap.ingest.loop import commit_loop
@@ -87,6 +88,6 @@ def __getattr__(name: str) -> Any:
             raise
         raise ZonemapError(
             f"Cannot use zonemap.ingest.Writer: '{error.name}' is not installed. "
-            "Install it: pip install 'zonemap[ingest]'."
+            f"Install it: {extras.command('ingest')}."
         ) from error
     return Writer

@@ -5,9 +5,8 @@ from __future__ import annotations
 import importlib
 from functools import cache
 
+from zonemap import extras
 from zonemap.errors import ZonemapError
-
-_INSTALL = "Install them: pip install 'zonemap[ingest]'."
 
 #: Functions and classes of PyIceberg that the writer uses besides the documented ones, by module.
 _NEEDED = {
@@ -24,6 +23,10 @@ _NEEDED = {
 }
 
 
+def _install() -> str:
+    return f"Install them: {extras.command('ingest')}."
+
+
 @cache
 def check() -> None:
     """Returns if PyArrow and a PyIceberg with all functions that the writer uses are installed.
@@ -36,12 +39,12 @@ def check() -> None:
             found = importlib.import_module(module)
         except ImportError as error:
             raise ZonemapError(
-                f"Cannot use zonemap.ingest.Writer: '{error.name or module}' is not installed. {_INSTALL}"
+                f"Cannot use zonemap.ingest.Writer: '{error.name or module}' is not installed. {_install()}"
             ) from error
         missing = [name for name in names if not hasattr(found, name)]
         if missing:
             from pyiceberg import __version__  # noqa: PLC0415 - only for the message
 
             raise ZonemapError(
-                f"Cannot use zonemap.ingest.Writer: PyIceberg {__version__} has no {module}.{missing[0]}. {_INSTALL}"
+                f"Cannot use zonemap.ingest.Writer: PyIceberg {__version__} has no {module}.{missing[0]}. {_install()}"
             )

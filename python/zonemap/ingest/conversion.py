@@ -35,7 +35,9 @@ from pyiceberg.types import (
     UUIDType,
 )
 
+from zonemap import causes
 from zonemap.errors import ZonemapError
+from zonemap.ingest.written import written_schema, written_type
 
 _UUID_BYTES = 16
 #: The first format version with a type for columns of nothing but nulls, which Arrow gives to data without a value.
@@ -47,13 +49,16 @@ class Conversion:
 
     def __init__(self, name: str, schema: Schema, provided: pa.Schema) -> None:
         self._name = name
-        self._schema = schema
+        self._wanted = schema
+        self._schema = written_schema(schema)
+        if not self._schema.fields:
+            raise self._refused("it has no column whose values this writer can write", "Write with Spark.")
         #: The schema in the file: the names that Iceberg writes to Parquet, and field ids as metadata.
         self.file_schema: pa.Schema = schema_to_pyarrow(sanitize_column_names(self._schema), include_field_ids=True)
         duplicates = sorted({column for column in provided.names if provided.names.count(column) > 1})
         if duplicates:
             raise self._refused(f"the data has more than one column '{duplicates[0]}'")
-        known = {field.name for field in self._schema.fields}
+        known = {field.name for field in schema.fields}
         extra = [column for column in provided.names if column not in known]
         if extra:
             raise self._refused(
@@ -87,11 +92,13 @@ class Conversion:
             return _array(array, field.field_type, target)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
             raise self._refused(
-                f"a value of column '{field.name}' does not fit into {field.field_type} ({error})"
-            ) from (error)
+                f"a value of column '{field.name}' does not fit into {field.field_type} ({causes.sentence(error)})"
+            ) from error
 
     def _check(self, provided: pa.Schema) -> None:
-        for field in self._schema.fields:
+        for field in self._wanted.fields:
+            if field.required and written_type(field.field_type) is None:
+                raise self._unwritable(field.name, field.field_type)
             if field.name not in self._provided:
                 if field.required and field.write_default is None:
                     raise self._refused(f"the required column '{field.name}' is missing")
@@ -99,17 +106,19 @@ class Conversion:
             given = provided.field(field.name)
             one = pa.schema([given.with_type(_plain(given.type))])
             try:
-                found = iceberg_schema(one, self._schema.name_mapping, _WITH_NULL_TYPE)
+                found = iceberg_schema(one, self._wanted.name_mapping, _WITH_NULL_TYPE)
             except ValueError as error:
-                raise self._refused(f"column '{field.name}': {error}") from error
+                raise self._refused(f"column '{field.name}': {causes.sentence(error)}") from error
             self._compare(field.name, found.fields[0].field_type, field.field_type)
 
     def _compare(self, path: str, found: IcebergType, wanted: IcebergType) -> None:
         """Raises unless each value of type ``found`` may have a place in ``wanted``."""
         if isinstance(found, UnknownType):
             return  # nothing but nulls
+        if written_type(wanted) is None:
+            raise self._unwritable(path, wanted)
         if isinstance(wanted, PrimitiveType) and isinstance(found, PrimitiveType):
-            if not (fits(found, wanted) or _is_finer(found, wanted)):
+            if not (fits(found, wanted) or _is_other_unit(found, wanted)):
                 raise self._refused(f"column '{path}' has the type {found}, and the table has {wanted}")
         elif isinstance(wanted, StructType) and isinstance(found, StructType):
             self._compare_fields(path, found, wanted)
@@ -131,6 +140,12 @@ class Conversion:
                 raise self._refused(f"the field '{path}.{field.name}' is missing, which is required or has a default")
         if given:
             raise self._refused(f"the table has no field '{path}.{next(iter(given))}'")
+
+    def _unwritable(self, path: str, kind: IcebergType) -> ZonemapError:
+        return self._refused(
+            f"column '{path}' has the type {kind}, whose values this writer cannot write",
+            "Leave the column out of the data, or write with Spark.",
+        )
 
     def _refused(self, why: str, then: str = "Change the data to the table's schema.") -> ZonemapError:
         return ZonemapError(f"Cannot write to '{self._name}': {why}. {then}")
@@ -161,21 +176,36 @@ def fits(found: PrimitiveType, wanted: PrimitiveType) -> bool:
     )
 
 
-def _is_finer(found: PrimitiveType, wanted: PrimitiveType) -> bool:
-    """Returns True for times in nanoseconds and a column of microseconds; the conversion refuses to cut a time."""
-    return (isinstance(found, TimestampNanoType) and isinstance(wanted, TimestampType)) or (
-        isinstance(found, TimestamptzNanoType) and isinstance(wanted, TimestamptzType)
-    )
+def _is_other_unit(found: PrimitiveType, wanted: PrimitiveType) -> bool:
+    """Returns True for times in nanoseconds and in microseconds; the conversion refuses to cut a time."""
+    kinds = {type(found), type(wanted)}
+    return kinds in ({TimestampNanoType, TimestampType}, {TimestamptzNanoType, TimestamptzType})
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
-    """Returns the type without dictionaries at the top, and with UTC as the zone of instants, which Iceberg demands.
+    """Returns the type that Iceberg knows: no dictionaries and list views, and UTC as the zone of instants.
 
     Arrow stores an instant of any zone as the time in UTC.
     """
     if pa.types.is_dictionary(kind):
-        kind = kind.value_type
+        return _plain(kind.value_type)
+    if pa.types.is_struct(kind):
+        return pa.struct([_plain_field(field) for field in kind])
+    if pa.types.is_large_list(kind) or pa.types.is_large_list_view(kind):
+        return pa.large_list(_plain_field(kind.value_field))
+    if pa.types.is_list(kind) or _is_view(kind):
+        return pa.list_(_plain_field(kind.value_field))
+    if pa.types.is_map(kind):
+        return pa.map_(_plain_field(kind.key_field), _plain_field(kind.item_field))
     return pa.timestamp(kind.unit, "UTC") if pa.types.is_timestamp(kind) and kind.tz is not None else kind
+
+
+def _plain_field(field: pa.Field) -> pa.Field:
+    return field.with_type(_plain(field.type))
+
+
+def _is_view(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind))
 
 
 def _array(array: pa.Array, wanted: IcebergType, target: pa.DataType) -> pa.Array:
@@ -240,7 +270,8 @@ def _required(array: pa.Array, required: bool, name: str) -> pa.Array:
 
 def _flat(array: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Returns new offsets from 0 and the elements of lists or the entries of maps, and leaves out null rows."""
-    if pa.types.is_fixed_size_list(array.type):
+    # A cast of a list view takes the values of other rows if the views are not in the order of the rows.
+    if pa.types.is_fixed_size_list(array.type) or _is_view(array.type):
         lengths = pc.list_value_length(array).cast(pa.int64())
     else:
         ends = array.offsets.cast(pa.int64())

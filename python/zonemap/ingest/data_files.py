@@ -17,6 +17,7 @@ from pyiceberg.schema import sanitize_column_names
 from pyiceberg.table.locations import load_location_provider
 from pyiceberg.table.metadata import TableMetadata
 
+from zonemap import causes
 from zonemap.errors import ZonemapError
 from zonemap.ingest import metrics
 from zonemap.ingest.content_file import WrittenFile, partition_value
@@ -25,6 +26,7 @@ from zonemap.ingest.partitions import Partitions, identity
 from zonemap.ingest.sorting import Sorting
 from zonemap.ingest.statistics import FloatColumn, FooterReader
 from zonemap.ingest.table_properties import parquet_options, whole_number
+from zonemap.ingest.written import written_schema
 
 _FORMAT_KEY = "write.format.default"
 _TARGET_KEY = "write.target-file-size-bytes"
@@ -70,7 +72,7 @@ class TableFiles:
         group_bytes = whole_number(properties, _GROUP_BYTES_KEY, _GROUP_BYTES)
         self._group_bytes = min(group_bytes, bounds.memory_bytes)
         self._group_rows = whole_number(properties, _GROUP_ROWS_KEY, _GROUP_ROWS)
-        self._partitions = Partitions(name, metadata.spec(), metadata.schema())
+        self._partitions = Partitions(name, metadata.spec(), written_schema(metadata.schema()))
         self._factory = _Factory(name, metadata, io, self._partitions)
         self._open: dict[tuple[Any, ...], _PartitionFile] = {}  # by the identity of the partition
 
@@ -143,7 +145,7 @@ class _Factory:
     arrow_schema: pa.Schema
 
     def __init__(self, name: str, metadata: TableMetadata, io: FileIO, partitions: Partitions) -> None:
-        schema = metadata.schema()
+        schema = written_schema(metadata.schema())
         self.name = name
         properties = {key: value for key, value in metadata.properties.items() if key != _GROUP_BYTES_KEY}
         columns = metrics.columns_of(metadata)
@@ -151,7 +153,7 @@ class _Factory:
         self.partitions = partitions
         self.spec_id = metadata.default_spec_id
         paths = parquet_path_to_id_mapping(sanitize_column_names(schema))
-        self.footers = FooterReader(schema, columns, paths)
+        self.footers = FooterReader(metadata.schema(), columns, paths)
         self.floats = metrics.float_paths(schema, columns)
         # Statistics of a row group leave out NaNs. Spark takes NaN for greater than all other values, and Iceberg's
         # reader would skip a row group with NaNs if its statistics are below the value in a filter.
@@ -162,7 +164,8 @@ class _Factory:
         self.options = parquet_options(properties)
         self.target = whole_number(properties, _TARGET_KEY, _TARGET)
         self.group_rows = whole_number(properties, _GROUP_ROWS_KEY, _GROUP_ROWS)
-        self._locations = load_location_provider(metadata.location, metadata.properties)
+        with storing(name):
+            self._locations = load_location_provider(metadata.location, metadata.properties)
         self._write_id = uuid.uuid4()
         self._numbers = itertools.count()
 
@@ -244,6 +247,9 @@ class _PartitionFile:
 
     def abandon(self) -> None:
         """Closes the stream of a file that will not be used."""
+        if self._writer is not None:
+            # Its finalizer would write to the closed stream, and print that it cannot.
+            self._writer.is_open = False
         if self._stream is not None and not self._stream.closed:
             with contextlib.suppress(OSError):
                 self._stream.close()
@@ -273,10 +279,12 @@ def storing(name: str) -> Iterator[None]:
     """
     try:
         yield
-    except OSError as error:
+    except ZonemapError:
+        raise
+    except causes.OF_STORAGE as error:
         raise ZonemapError(
-            f"Cannot write the data files of '{name}': {error}. Nothing was appended. Write the rows again after the "
-            "cause is removed."
+            f"Cannot write the data files of '{name}': {causes.sentence(error)}. Nothing was appended. Write the rows "
+            "again after the cause is removed."
         ) from error
 
 

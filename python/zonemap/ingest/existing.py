@@ -14,8 +14,9 @@ from pyiceberg.io import FileIO
 from pyiceberg.io.pyarrow import parquet_path_to_id_mapping
 from pyiceberg.schema import Schema
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.types import IcebergType, ListType, MapType, NestedField, PrimitiveType, StructType
+from pyiceberg.types import IcebergType, ListType, MapType, NestedField, PrimitiveType, StructType, UnknownType
 
+from zonemap import causes
 from zonemap.errors import ZonemapError
 from zonemap.ingest import metrics
 from zonemap.ingest.content_file import WrittenFile, partition_value
@@ -70,10 +71,12 @@ class ExistingFiles:
                 statistics = FooterReader(self._schema, self._columns, paths).read(file.metadata, None)
         except FileNotFoundError as error:
             raise self._refused(location, "it does not exist", "Check the location.") from error
+        except ZonemapError:
+            raise
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise self._refused(location, str(error), "Write it again as Parquet.") from error
-        except OSError as error:
-            raise self._refused(location, f"it cannot be read ({error})", "Check the file.") from error
+            raise self._refused(location, causes.sentence(error), "Write it again as Parquet.") from error
+        except causes.OF_STORAGE as error:
+            raise self._refused(location, f"it cannot be read ({causes.sentence(error)})", "Check the file.") from error
         return WrittenFile(
             path=location,
             size=size,
@@ -139,7 +142,7 @@ class ExistingFiles:
         try:
             found = iceberg_schema(arrow, mapping, self._metadata.format_version)
         except ValueError as error:
-            raise self._refused(location, str(error), "Write the file with the table's columns.") from error
+            raise self._refused(location, causes.sentence(error), "Write the file with the table's columns.") from error
         self._compare(location, arrow, found)
         return found
 
@@ -153,6 +156,9 @@ class ExistingFiles:
                 raise self._refused(location, f"the required column '{field.name}' is missing", "Write it.")
 
     def _compare_types(self, location: str, path: str, stored: IcebergType, wanted: IcebergType) -> None:
+        if isinstance(stored, UnknownType):
+            why = f"its column '{path}' has no type but nulls, which Iceberg's readers refuse"
+            raise self._refused(location, why, f"Leave the column out of the file, or store it as {wanted}.")
         if isinstance(stored, PrimitiveType) and isinstance(wanted, PrimitiveType):
             matches = fits(stored, wanted)
         elif isinstance(stored, StructType) and isinstance(wanted, StructType):

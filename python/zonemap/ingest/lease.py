@@ -10,7 +10,7 @@ from typing import IO
 
 from zonemap.errors import ZonemapError
 from zonemap.ingest import lanes
-from zonemap.ingest.storage import is_local, local_path
+from zonemap.ingest.storage import is_local, local_path, using
 
 _ATTEMPTS = 10
 
@@ -30,7 +30,8 @@ class LaneLock:
         if not is_local(spool):
             return
         path = local_path(spool) / "locks" / f"{lanes.folder(lane)}.lock"
-        file = _opened(path)
+        with using(spool):
+            file = _opened(path)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

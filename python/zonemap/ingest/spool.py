@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from zonemap.errors import ZonemapError
 from zonemap.ingest import lanes, wire
 from zonemap.ingest.errors import RecordError
-from zonemap.ingest.storage import Storage, storage_for
+from zonemap.ingest.storage import CheckedStorage, Storage, storage_for
 from zonemap.ingest.tail import Pending
 
 if TYPE_CHECKING:
@@ -63,6 +63,10 @@ class Spool:
         self.location = location
         self._storage = storage
 
+    @property
+    def _checked(self) -> CheckedStorage:
+        return CheckedStorage(self._storage, self.location)
+
     @classmethod
     def of(cls, table: Table, root: str | None) -> Spool:
         """Returns the spool of ``table`` below ``root``, by default in the folder beside the table."""
@@ -87,10 +91,10 @@ class Spool:
         found = self.known_queue_id()
         if found is None:
             body = {"format": _FORMAT, "queue-id": str(uuid.uuid4()), "created-ms": time.time_ns() // 1_000_000}
-            self._storage.create(f"{self.location}/queue-id.json", json.dumps(body).encode())
+            self._checked.create(f"{self.location}/queue-id.json", json.dumps(body).encode())
             # Another writer may have created the file first; the stored id counts. In an object store, which does not
             # decide between two writers, the last one counts.
-            if not self._storage.creates_atomically:
+            if not self._checked.creates_atomically:
                 time.sleep(_SETTLE_SECONDS)
             found = self.known_queue_id()
         if found is None:
@@ -104,7 +108,7 @@ class Spool:
             ZonemapError: the file of the id cannot be read.
         """
         location = f"{self.location}/queue-id.json"
-        data = self._storage.read(location)
+        data = self._checked.read(location)
         if data is None:
             return None
         try:
@@ -143,7 +147,7 @@ class Spool:
         """
         if stored.size > wire.GREATEST_BYTES:
             raise RecordError(f"Cannot read a record: it has {stored.size:,} bytes, more than {wire.GREATEST_BYTES:,}.")
-        data = self._storage.read(stored.location)
+        data = self._checked.read(stored.location)
         return None if data is None else wire.IngestRecord.from_bytes(data)
 
     def lane(self, lane: str) -> list[Stored]:
@@ -151,7 +155,7 @@ class Spool:
         return self._records(f"{self.location}/pending/{lanes.folder(lane)}")
 
     def _records(self, folder: str) -> list[Stored]:
-        named = [(lanes.parse_record_name(entry.name), entry) for entry in self._storage.files(folder)]
+        named = [(lanes.parse_record_name(entry.name), entry) for entry in self._checked.files(folder)]
         found = [Stored(*parsed, f"{folder}/{entry.name}", entry.size) for parsed, entry in named if parsed is not None]
         return sorted(found, key=lambda record: record.seq)
 
@@ -175,7 +179,7 @@ class Spool:
 
     def data_files(self) -> Iterator[str]:
         """Yields the locations of the data files of the records that wait in all lanes, if they can be read."""
-        for lane in self._storage.folders(f"{self.location}/pending"):
+        for lane in self._checked.folders(f"{self.location}/pending"):
             for stored in self._records(f"{self.location}/pending/{lane}"):
                 try:
                     body = self.read(stored)
@@ -186,8 +190,8 @@ class Spool:
     def backlog(self) -> Backlog:
         """Returns the number and bytes of the records of all lanes that wait; lists every lane's folder."""
         found = {}
-        for lane in self._storage.folders(f"{self.location}/pending"):
-            entries = self._storage.files(f"{self.location}/pending/{lane}")
+        for lane in self._checked.folders(f"{self.location}/pending"):
+            entries = self._checked.files(f"{self.location}/pending/{lane}")
             sizes = [entry.size for entry in entries if lanes.parse_record_name(entry.name)]
             found[lane] = (len(sizes), sum(sizes))
         return Backlog(sum(count for count, _ in found.values()), sum(size for _, size in found.values()), found)
@@ -195,7 +199,7 @@ class Spool:
     def quarantine_reason(self, lane: str, seq: int, nonce: str) -> tuple[str, str] | None:
         """Returns code and message if the record is quarantined, otherwise None."""
         name = lanes.record_name(seq, nonce).removesuffix(".rec")
-        data = self._storage.read(f"{self.location}/quarantine/{lanes.folder(lane)}/{name}.why")
+        data = self._checked.read(f"{self.location}/quarantine/{lanes.folder(lane)}/{name}.why")
         if data is None:
             return None
         try:
@@ -206,12 +210,12 @@ class Spool:
 
     def state(self, name: str) -> bytes | None:
         """Returns the bytes of a state file; None if there is none."""
-        return self._storage.read(f"{self.location}/state/{name}")
+        return self._checked.read(f"{self.location}/state/{name}")
 
     def states(self) -> list[str]:
         """Returns the names of the state files."""
         return sorted(
-            entry.name for entry in self._storage.files(f"{self.location}/state") if entry.name.endswith(".json")
+            entry.name for entry in self._checked.files(f"{self.location}/state") if entry.name.endswith(".json")
         )
 
     def marks(self) -> list[str]:

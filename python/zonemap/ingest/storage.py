@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlparse
 
+from zonemap import causes
 from zonemap.errors import ZonemapError
+from zonemap.ingest import listing
+from zonemap.ingest.listing import Entry
 
 if TYPE_CHECKING:
     from pyiceberg.io import FileIO
@@ -23,14 +26,6 @@ _GREATEST_DEPTH = 8
 _MOST_FOLDERS = 10_000
 
 _ATTEMPTS = 3
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A file in a listing: its name in the listed folder and its size in bytes."""
-
-    name: str
-    size: int
 
 
 class Storage(Protocol):
@@ -101,25 +96,11 @@ class LocalStorage:
 
     def files(self, folder: str) -> Iterator[Entry]:
         """Yields the files of a folder; files that disappear meanwhile are left out."""
-        try:
-            with os.scandir(local_path(folder)) as found:
-                for entry in found:
-                    if entry.name.startswith(".") or not entry.is_file(follow_symlinks=False):
-                        continue
-                    try:
-                        yield Entry(entry.name, entry.stat(follow_symlinks=False).st_size)
-                    except FileNotFoundError:
-                        continue
-        except FileNotFoundError:
-            return
+        return listing.files(local_path(folder))
 
     def folders(self, folder: str) -> list[str]:
         """Returns the names of the folders in a folder."""
-        try:
-            with os.scandir(local_path(folder)) as found:
-                return sorted(entry.name for entry in found if entry.is_dir(follow_symlinks=False))
-        except FileNotFoundError:
-            return []
+        return listing.folders(local_path(folder))
 
     def make_durable(self, locations: Sequence[str]) -> None:
         """Syncs the files and their folders, and once for each folder also the folders above, which may be new."""
@@ -201,6 +182,64 @@ class FileIoStorage:
                 f"Cannot list '{folder}': {type(io).__name__} cannot list files. Set the catalog's property "
                 "py-io-impl to pyiceberg.io.pyarrow.PyArrowFileIO."
             )
+
+
+@contextlib.contextmanager
+def using(location: str) -> Iterator[None]:
+    """Turns a failure of the storage of a spool into an error of this package.
+
+    Args:
+        location: The location of the spool, for the message.
+
+    Raises:
+        ZonemapError: the storage failed.
+    """
+    try:
+        yield
+    except ZonemapError:
+        raise
+    except causes.OF_STORAGE as error:
+        raise ZonemapError(
+            f"Cannot use the spool '{location}': {causes.sentence(error)}. Check the location and the permissions."
+        ) from error
+
+
+class CheckedStorage:
+    """A storage whose failures are errors of this package.
+
+    Args:
+        storage: The storage.
+        spool: The location of the spool, for messages.
+    """
+
+    def __init__(self, storage: Storage, spool: str) -> None:
+        self._storage = storage
+        self._spool = spool
+
+    @property
+    def creates_atomically(self) -> bool:
+        """As the storage."""
+        return self._storage.creates_atomically
+
+    def create(self, location: str, data: bytes) -> bool:
+        """Stores a file if the location has none."""
+        with using(self._spool):
+            return self._storage.create(location, data)
+
+    def read(self, location: str) -> bytes | None:
+        """Returns the bytes of a file; None if there is none."""
+        with using(self._spool):
+            return self._storage.read(location)
+
+    def files(self, folder: str) -> list[Entry]:
+        """Returns the files of a folder."""
+        with using(self._spool):
+            return list(self._storage.files(folder))
+
+    def folders(self, folder: str) -> list[str]:
+        """Returns the names of the folders in a folder."""
+        with using(self._spool):
+            return self._storage.folders(folder)
 
 
 def _parts(location: str) -> tuple[str, str, str]:

@@ -7,11 +7,12 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+import pydantic
 from pyiceberg.catalog import Catalog, load_catalog
-from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.exceptions import NoSuchTableError, ValidationError
 from pyiceberg.table import Table
 
-from zonemap import identifiers
+from zonemap import causes, identifiers
 from zonemap.errors import InvalidArgumentError, ZonemapError
 from zonemap.ingest import owner, state
 from zonemap.ingest.spool import Spool
@@ -93,6 +94,18 @@ class Target:
                 f"Cannot write to '{self._name}': the catalog '{self._catalog.name}' has no table "
                 f"{'.'.join(self._identifier)}. Create the table, or check the name."
             ) from error
+        except (ValidationError, pydantic.ValidationError) as error:
+            raise ZonemapError(
+                f"Cannot write to '{self._name}': PyIceberg cannot read its metadata ({causes.sentence(error)}). Write "
+                "with Spark."
+            ) from error
+        except ZonemapError:
+            raise
+        except Exception as error:
+            raise ZonemapError(
+                f"Cannot load the table '{self._name}' from the catalog '{self._catalog.name}': "
+                f"{causes.sentence(error)}. Check the properties of the catalog, and that it can be reached."
+            ) from error
 
 
 def _catalog_of(table: str, catalog: Catalog | Mapping[str, str] | str | None) -> tuple[Catalog, tuple[str, ...]]:
@@ -101,9 +114,9 @@ def _catalog_of(table: str, catalog: Catalog | Mapping[str, str] | str | None) -
     if isinstance(catalog, Catalog):
         found = catalog
     elif isinstance(catalog, Mapping):
-        found = load_catalog(parts[0], **dict(catalog))
+        found = _opened(parts[0], catalog)
     elif catalog is None or isinstance(catalog, str):
-        found = load_catalog(catalog or parts[0])
+        found = _opened(catalog or parts[0], {})
     else:
         raise InvalidArgumentError(
             f"Cannot use catalog={catalog!r}: give a PyIceberg catalog, its properties or its name."
@@ -112,6 +125,16 @@ def _catalog_of(table: str, catalog: Catalog | Mapping[str, str] | str | None) -
     if len(rest) < 2:
         raise InvalidArgumentError(f"Cannot read table name {table!r}: write catalog.namespace.table.")
     return found, rest
+
+
+def _opened(name: str, properties: Mapping[str, str]) -> Catalog:
+    try:
+        return load_catalog(name, **dict(properties))
+    except Exception as error:
+        raise ZonemapError(
+            f"Cannot open the catalog '{name}': {causes.sentence(error)}. Give its properties with catalog=, or "
+            "configure it in .pyiceberg.yaml."
+        ) from error
 
 
 def _check_kind(name: str, table: Table) -> None:

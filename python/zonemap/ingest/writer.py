@@ -99,13 +99,12 @@ class Writer:
         refresh_seconds = checked.positive("refresh_seconds", refresh_seconds, "seconds")
         self.lane = lane if lane is not None else f"python-{uuid.uuid4()}"
         lanes.folder(self.lane)
+        self._writer = _description(application)
+        limits = checked.instance("back_pressure", back_pressure, BackPressure) or BackPressure()
         self._target = Target(table, catalog, root, refresh_seconds)
         self._spool = self._target.spool
         self._pid = os.getpid()
-        self._gate = Gate(self._spool, back_pressure or BackPressure(), lane=self.lane)
-        self._writer = "/".join(
-            filter(None, [socket.gethostname(), str(os.getpid()), application or Path(sys.argv[0]).name])
-        )
+        self._gate = Gate(self._spool, limits, lane=self.lane)
         self._lease: LaneLock | None = LaneLock(self._spool.location, self.lane, is_new=lane is None)
         try:
             #: The number of the newest durable record of the lane; None if it must be read.
@@ -369,6 +368,13 @@ class Writer:
         skipped = 1 if is_local(self._spool.location) else 1 + secrets.randbelow(_MOST_SKIPPED)
         self._next = max(self._next, tail.last + 1 + skipped)
         return tail
+
+
+def _description(application: str) -> str:
+    """Returns the text that a record has for people: host, process and application."""
+    if not isinstance(application, str):
+        raise InvalidArgumentError(f"Cannot use application={checked.shown(application)}: give a text.")
+    return "/".join(filter(None, [socket.gethostname(), str(os.getpid()), application or Path(sys.argv[0]).name]))
 
 
 def _is_list(value: Any) -> bool:

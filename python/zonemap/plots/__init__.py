@@ -1,4 +1,4 @@
-"""Plots of layout, queries and index: ``pip install 'zonemap[plots]'``.
+"""Plots of layout, queries and index: the extra ``plots``.
 
 Each function takes a result of this package and returns a ``Plot``, which notebooks show, and which is saved as HTML,
 SVG or PNG. Nothing is loaded from the network, neither to draw a plot nor to look at one.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zonemap import arguments, plain
+from zonemap import arguments, extras, plain
 from zonemap.errors import InvalidArgumentError, ZonemapError
 from zonemap.page import escaped, page
 from zonemap.palette import DARK, LIGHT, OF_PAGE, Palette, css
@@ -178,5 +178,5 @@ def _library(name: str) -> Any:
         return importlib.import_module(name)
     except ImportError as error:
         raise ZonemapError(
-            f"Cannot draw a plot: {name} is not installed. Install it: pip install 'zonemap[plots]'."
+            f"Cannot draw a plot: {name} is not installed. Install it: {extras.command('plots')}."
         ) from error

@@ -4,7 +4,7 @@
 
     tasks = plan_files(table.scan(row_filter="id between 7 and 9"))
 
-This needs PyArrow, NumPy and PyIceberg (``pip install 'zonemap[pyiceberg]'``). Importing this package imports none of
+This needs PyArrow, NumPy and PyIceberg (the extra ``pyiceberg``). Importing this package imports none of
 them. The index is built by Spark, with ``zonemap.build`` or its upkeep, and is only read here.
 """
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
+from zonemap import extras
 from zonemap.errors import ZonemapError
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def __getattr__(name: str) -> Any:
         if module not in _LIBRARIES:
             raise
         raise ZonemapError(
-            f"Cannot use zonemap.pyiceberg: {_why(module, error)}. Install it: pip install 'zonemap[pyiceberg]'."
+            f"Cannot use zonemap.pyiceberg: {_why(module, error)}. Install it: {extras.command('pyiceberg')}."
         ) from error
     return getattr(planner if name in {"plan", "plan_files"} else result, name)
 

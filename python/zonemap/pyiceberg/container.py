@@ -62,6 +62,7 @@ class Kind(IntEnum):
     PACKED_CODES = 12
     PACKED_EXACT = 13
     PROVENANCES = 14
+    EVIDENCE = 15
     DELETE_FILES = 20
 
 

@@ -11,8 +11,8 @@ from pyiceberg.table.delete_file_index import DeleteFileIndex
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot
 
-from zonemap import arguments
-from zonemap.errors import InvalidArgumentError
+from zonemap import arguments, causes
+from zonemap.errors import InvalidArgumentError, ZonemapError
 from zonemap.pyiceberg.container import DATA, DELETES, Container
 from zonemap.pyiceberg.damage import DamagedError, UnsupportedFormatError
 from zonemap.pyiceberg.deletes import DeleteSegment, EqualityDeletesError
@@ -50,7 +50,9 @@ def plan(scan: DataScan, *, location: str | PathLike[str] | None = None) -> Plan
         The tasks, and the reason if PyIceberg planned them.
 
     Raises:
-        InvalidArgumentError: ``scan`` is no scan of one snapshot, or ``location`` is no path.
+        InvalidArgumentError: ``scan`` is not a scan of one snapshot, its filter or an option does not fit the table, or
+            ``location`` is not a path.
+        ZonemapError: PyIceberg cannot read the metadata of the table.
     """
     if not isinstance(scan, DataScan):
         raise InvalidArgumentError(
@@ -71,12 +73,30 @@ def plan(scan: DataScan, *, location: str | PathLike[str] | None = None) -> Plan
         fallback, detail = Fallback.UNREADABLE, f"{type(error).__name__}: {error}"
     except Exception as error:
         fallback, detail = Fallback.FAILED, f"{type(error).__name__}: {error}"
-    found = Plan(list(scan.plan_files()), None, fallback, detail)
+    found = Plan(_without_index(scan), None, fallback, detail)
     _LOG.log(logging.INFO if fallback in _EXPECTED else logging.WARNING, "PyIceberg planned the scan: %s", found.reason)
     return found
 
 
 _EXPECTED = {Fallback.NO_SNAPSHOT, Fallback.CATALOG_PLANS, Fallback.NO_VERSION}
+
+
+def _without_index(scan: DataScan) -> list[FileScanTask]:
+    """Returns the tasks of PyIceberg's own plan, whose failures become errors of this package."""
+    where = scan.table_metadata.location
+    try:
+        return list(scan.plan_files())
+    except ZonemapError:
+        raise
+    except ValueError as error:
+        raise InvalidArgumentError(
+            f"Cannot plan the scan of '{where}': {causes.sentence(error)}. Check its filter and its options."
+        ) from error
+    except Exception as error:
+        raise ZonemapError(
+            f"Cannot plan the scan of '{where}': PyIceberg fails with {causes.sentence(error)}. Check the files of the "
+            "table."
+        ) from error
 
 
 def plan_files(scan: DataScan, *, location: str | PathLike[str] | None = None) -> list[FileScanTask]:

@@ -27,9 +27,9 @@ def read(path: Path) -> Journal:
     """Reads a journal; the last line may be torn."""
     found = Journal()
     for line in path.read_text().splitlines(keepends=True) if path.exists() else []:
-        word, k, *files = line.split()
         if not line.endswith("\n"):
             continue
+        word, k, *files = line.split()
         if word == "intended":
             found.intended.add(int(k))
         elif word == "accepted":

@@ -22,6 +22,8 @@ from ingest.soak.processes import Processes, chaos
 from pyspark.sql import SparkSession
 from support import tables
 
+from zonemap.ingest import listing
+
 COMMITTERS = ["committer-0", "committer-1"]
 DRAIN_SECONDS = 120.0
 
@@ -105,7 +107,8 @@ def _round(
             thread.result()
         journals = {lane: journal.read(folder / lane) for lane in rows.LANES}
         violations += oracle.violations(journals) + maintenance.left_over()
-        violations += [f"{path.name} is in quarantine: {path.read_text()}" for path in spool.glob("quarantine/*/*.why")]
+        reasons = listing.matching(spool, "quarantine/*/*.why")
+        violations += [f"{path.name} is in quarantine: {path.read_text()}" for path in reasons]
         snapshots = oracle.seen
     accepted = sum(len(found.accepted) for found in journals.values())
     figures = {
@@ -133,8 +136,8 @@ def _await(holds: Callable[[], object]) -> None:
 
 def _drain(spool: Path) -> list[str]:
     """Waits until no record is pending."""
-    _await(lambda: not list(spool.glob("pending/*/*.rec")))
-    left = list(spool.glob("pending/*/*.rec"))
+    _await(lambda: not listing.matching(spool, "pending/*/*.rec"))
+    left = listing.matching(spool, "pending/*/*.rec")
     return [f"{len(left)} records are pending after {DRAIN_SECONDS:g} s, the first is {min(left)}"] if left else []
 
 

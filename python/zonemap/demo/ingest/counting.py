@@ -12,6 +12,7 @@ from pyiceberg.table import Table
 
 from zonemap.demo.ingest.journal import accepted
 from zonemap.demo.ingest.lake import DIRECT_TABLE, ROWS_AN_APPEND, TABLE, Lake, append_of
+from zonemap.ingest import listing
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def count(lake: Lake, rows: int, killed_at: float) -> Counted:
 def records(lake: Lake, table: Table, kind: str) -> int:
     """Returns the number of the records in the folder `pending` or `quarantine` of the table's spool."""
     spool = lake.folder / "warehouse" / "db" / "_zonemap_ingest" / str(table.metadata.table_uuid)
-    return len(list(spool.glob(f"{kind}/*/*.rec")))
+    return len(listing.matching(spool, f"{kind}/*/*.rec"))
 
 
 def _files(table: Table) -> dict[str, float]:

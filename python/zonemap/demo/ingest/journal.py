@@ -8,6 +8,9 @@ from pathlib import Path
 
 from zonemap.demo.ingest.lake import WRITERS, Lake
 
+#: The share of its appends that a writer makes before the crashes are done.
+_SHARE_BEFORE_CRASHES = 0.6
+
 
 class Journal:
     """Appends of one writer, in order; a writer that starts again goes on behind its last entry."""
@@ -16,6 +19,7 @@ class Journal:
         self._files = sorted(lake.appends(writer).glob("*.parquet"))
         self._path = lake.accepted(writer)
         self._go = lake.go
+        self._crashed = lake.crashed
 
     @property
     def files(self) -> list[Path]:
@@ -23,11 +27,15 @@ class Journal:
         return self._files
 
     def left(self) -> Iterator[tuple[int, Path]]:
-        """Waits for the start, then yields the number and the file of each append that is not in the journal."""
-        while not self._go.exists():
-            time.sleep(0.05)
+        """Waits for the start, then yields the number and the file of each append that is not in the journal.
+
+        The last appends wait until all crashes are done, so that no writer ends before them on a busy machine.
+        """
+        _await(self._go)
         known = {append for append, _ in _entries(self._path)}
-        for file in self._files:
+        for number, file in enumerate(self._files):
+            if number >= _SHARE_BEFORE_CRASHES * len(self._files):
+                _await(self._crashed)
             if int(file.stem) not in known:
                 yield int(file.stem), file
 
@@ -35,6 +43,11 @@ class Journal:
         """Notes an append after the spool has accepted it."""
         with self._path.open("a") as out:
             out.write(f"{append} {time.time():.3f}\n")
+
+
+def _await(file: Path) -> None:
+    while not file.exists():
+        time.sleep(0.05)
 
 
 def accepted(lake: Lake) -> dict[int, float]:

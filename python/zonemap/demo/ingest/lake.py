@@ -17,6 +17,8 @@ DIRECT_TABLE = "lake.db.flights_direct"
 ROWS_AN_APPEND = 2_000
 #: The longest time between a write to the spool and the commit, if the committer runs.
 INTERVAL_SECONDS = 1.0
+#: The longest wait for another process that has locked the database of the catalog.
+LOCK_SECONDS = 60
 
 _JVM_FLAGS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djdk.lang.Process.launchMechanism=VFORK"
 _MIB = 512
@@ -42,6 +44,11 @@ class Lake:
         """The file whose creation starts the writers."""
         return self.folder / "go"
 
+    @property
+    def crashed(self) -> Path:
+        """The file whose creation lets the writers go on to their last appends, because all crashes are done."""
+        return self.folder / "crashed"
+
     def appends(self, writer: int) -> Path:
         """Returns the folder with one Parquet file for each append of a writer."""
         return self.folder / "appends" / str(writer)
@@ -56,7 +63,8 @@ class Lake:
 
     def catalog(self) -> SqlCatalog:
         """Opens the catalog without Spark."""
-        return SqlCatalog("lake", uri=f"sqlite:///{self.folder / 'catalog.db'}", warehouse=self._warehouse)
+        uri = f"sqlite:///{self._database}?timeout={LOCK_SECONDS}"
+        return SqlCatalog("lake", uri=uri, warehouse=self._warehouse)
 
     def confs(self) -> dict[str, str]:
         """Returns the confs of a small Spark session with the same catalog."""
@@ -73,7 +81,7 @@ class Lake:
             "spark.sql.session.timeZone": "UTC",
             "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
             "spark.sql.catalog.lake.type": "jdbc",
-            "spark.sql.catalog.lake.uri": f"jdbc:sqlite:{self.folder / 'catalog.db'}",
+            "spark.sql.catalog.lake.uri": f"jdbc:sqlite:{self._database}?busy_timeout={LOCK_SECONDS * 1000}",
             "spark.sql.catalog.lake.jdbc.schema-version": "V1",
             "spark.sql.catalog.lake.warehouse": self._warehouse,
             "spark.sql.catalog.lake.cache-enabled": "false",
@@ -102,6 +110,10 @@ class Lake:
             # A stream of files reads them in order of their times.
             os.utime(file, (1_700_000_000 + append, 1_700_000_000 + append))
         return count
+
+    @property
+    def _database(self) -> Path:
+        return self.folder / "catalog.db"
 
     @property
     def _warehouse(self) -> str:

@@ -73,8 +73,9 @@ def print_tables(
         "most, for appends that waited until the killed committer had started again"
     ]
     if fresh is not None:
+        when = "while" if fresh.while_writing else "after"
         lines.append(
-            f"a query while they wrote, of flights that were accepted {fresh.age_seconds:.1f} s before its result: "
+            f"a query {when} they wrote, of flights that were accepted {fresh.age_seconds:.1f} s before its result: "
             f"planned from the index, {fresh.run.files:,} of {fresh.files:,} files, {fresh.run.planning_ms:,.0f} ms of "
             "planning, the same rows as with Iceberg's plan"
         )

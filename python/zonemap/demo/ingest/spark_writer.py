@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,7 +56,7 @@ def _stream(spark: SparkSession, lake: Lake, journal: Journal, sample: DataFrame
         .trigger(processingTime="1 second")
         .start(TABLE)
     )
-    for epoch, (append, _) in enumerate([first, *left]):
+    for epoch, (append, _) in enumerate(itertools.chain([first], left)):
         while (query.lastProgress or {"batchId": -1})["batchId"] < epoch:
             if not query.isActive:
                 raise RuntimeError(f"The stream ended: {query.exception()}")

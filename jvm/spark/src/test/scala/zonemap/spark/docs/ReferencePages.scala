@@ -2,6 +2,8 @@ package zonemap.spark.docs
 
 import java.nio.file.{Files, Path, Paths}
 
+import org.apache.spark.sql.types.DataType
+
 import zonemap.iceberg.report.{AggregateReason, ConditionEffect, ConditionReason, OperatorReason}
 import zonemap.iceberg.report.{Remedies, StockReason, SwapReason}
 import zonemap.iceberg.upkeep.UpkeepProcess
@@ -32,6 +34,16 @@ object ReferencePages {
 
   private def page(lines: Seq[String]*): String = (generated +: "" +: lines.flatten).mkString("", "\n", "\n")
 
+  private def typeOf(kind: DataType): String = s"`${kind.sql.toLowerCase}`"
+
+  /** A text whose parts outside of code marks show `<`, which would else begin a tag of HTML. */
+  private def prose(text: String): String =
+    text
+      .split("`", -1)
+      .zipWithIndex
+      .map { case (part, i) => if (i % 2 == 0) part.replace("<", "\\<") else part }
+      .mkString("`")
+
   private def configuration: String = page(
     Seq(
       "# Configuration",
@@ -45,7 +57,7 @@ object ReferencePages {
     ),
     ZoneMapConf.all.map { entry =>
       val default = if (entry.default.isEmpty) "(empty)" else s"`${entry.default}`"
-      s"| `${entry.key}` | $default | ${entry.allowed} | ${entry.doc} |"
+      s"| `${entry.key}` | $default | ${prose(entry.allowed)} | ${prose(entry.doc)} |"
     }
   )
 
@@ -62,17 +74,18 @@ object ReferencePages {
       "`spark.sql.catalog.zonemap=zonemap.spark.ZoneMapCatalog`, SHOW PROCEDURES and DESCRIBE PROCEDURE list them too."
     ),
     allProcedures.flatMap { procedure =>
-      val outputs = procedure.output.fields.map(f => s"`${f.name}` ${f.dataType.sql.toLowerCase}")
+      val outputs = procedure.output.fields.map(f => s"`${f.name}` ${typeOf(f.dataType)}")
       Seq(
         "",
         s"## ${procedure.name()}",
         "",
-        procedure.description(),
+        prose(procedure.description()),
         "",
         "| Argument | Type | Default | Meaning |",
         "|---|---|---|---|") ++
         procedure.inputs.map { p =>
-          s"| `${p.name}` | ${p.dataType.sql.toLowerCase} | ${p.default.fold("required")(d => s"`$d`")} | ${p.doc} |"
+          val default = p.default.fold("required")(d => s"`$d`")
+          s"| `${p.name}` | ${typeOf(p.dataType)} | $default | ${prose(p.doc)} |"
         } ++
         Seq("", s"Returns: ${outputs.mkString(", ")}.")
     }
@@ -80,7 +93,9 @@ object ReferencePages {
 
   private def rows(catalogue: Seq[(String, String)]): Seq[String] =
     Seq("| Code | When | Example | What to do |", "|---|---|---|---|") ++
-      catalogue.map { case (code, when) => s"| `$code` | $when | ${example(code)} | ${remedy(code)} |" }
+      catalogue.map { case (code, when) =>
+        s"| `$code` | ${Seq(when, example(code), remedy(code)).map(prose).mkString(" | ")} |"
+      }
 
   /** The query and the confs that cause a code, or the state that does. */
   private def example(code: String): String =
