@@ -239,16 +239,18 @@ _FORGED = {
     "codes of fewer files": ((8, 1), lambda data: data[:-2]),
     "flags of fewer files": ((9, 1), lambda data: data[:-1]),
     "provenances of fewer files": ((14, 0), lambda data: b"\1\1"),
+    "a provenance that does not exist": ((14, 0), lambda data: b"\10"),
+    "evidence of a row that does not exist": ((15, 0), lambda data: b"\1\1\1\177\0"),
 }
 
 
 @pytest.mark.parametrize("case", _FORGED)
 def test_forged_counts(table: Table, case: str) -> None:
     changed, change = _FORGED[case]
-    found = forged(table, changed, change, Options(provenance=b"\1"))
+    found = forged(table, changed, change, Options(provenance=b"\4", evidence=b"\0\0"))
     assert found.fallback in {Fallback.DAMAGED, None}, found.reason
     # Only a section that this plan does not read can be damaged without a fallback.
-    assert found.fallback is Fallback.DAMAGED or changed[0] == 14
+    assert found.fallback is Fallback.DAMAGED or changed[0] in {14, 15}
 
 
 def change_table(path: Path, change: Callable[[list[bytearray]], None]) -> None:

@@ -458,6 +458,16 @@ def test_imported_files_are_left_out_only_where_pyiceberg_does(ranges: Table, pr
     assert both(ranges, "id = 5") == (1, 1)
 
 
+def test_columns_that_footers_do_not_prove_are_left_out_only_where_pyiceberg_does(ranges: Table) -> None:
+    doubted = b"\1\1\2\1\4" + b"\0"  # of column 1, the rows 1 and 5; no names
+    write_index(ranges, Options(provenance=b"\4", evidence=doubted))
+    assert both(ranges, In("id", set(range(1000, 1300)))) == (8, 2)
+    assert both(ranges, "id = 15") == (1, 1)
+    assert both(ranges, In("name", {f"z{i:03d}" for i in range(300)})) == (8, 0)
+    write_index(ranges, Options(provenance=b"\5"))
+    assert both(ranges, In("id", set(range(1000, 1300)))) == (8, 8), "names are not compared"
+
+
 def test_texts_whose_bounds_are_not_their_bytes_are_left_out_only_where_pyiceberg_does(
     make: Callable[..., Table],
 ) -> None:

@@ -91,6 +91,7 @@ class Options:
     packed_exact: bool = False
     compressed: bool = False
     provenance: bytes = b"\1"
+    evidence: bytes = b""
     columns: set[int] | None = None
     change_section: Callable[[int, int, bytes], bytes] = field(default=lambda kind, item, data: data)
 
@@ -387,6 +388,8 @@ def segment(manifests: list[tuple[Any, list[Any]]], schema: Any, options: Option
             Column(found, files, options).write(container, found.field_id)
     if options.provenance != b"\0":
         container.add(14, 0, options.provenance)
+    if options.evidence:
+        container.add(15, 0, options.evidence)
     container.add(99, 7, b"a section of a later release")
     return container.finish()
 

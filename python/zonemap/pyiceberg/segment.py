@@ -30,9 +30,9 @@ _ROWS_AT_ONCE = 1 << 16
 FORMAT, FILE_SIZE, RECORD_COUNT, PARTITION, DATA_SEQUENCE = 1, 2, 3, 4, 5
 _SORT_ORDER, _SPLIT_COUNT, _SPLIT_OFFSETS = 8, 9, 10
 
-#: Provenances: an engine's files, valid ones, and those whose footers agree, with field ids and without.
-_PROVEN = (1, 3, 4, 5, 6)
-_BY_NAME = (5, 6)
+#: Provenances: an engine's files, valid ones, and those with field ids whose footers agree. The evidence of files
+#: without field ids depends on the names of columns, which this reader does not compare.
+_PROVEN = (1, 3, 4)
 _MOST_PROVENANCE = 7
 
 
@@ -67,19 +67,6 @@ class _Numbers:
             return self.codes[items]
         count = items.stop - items.start if isinstance(items, slice) else len(items)
         return np.zeros(count, dtype=np.uint8)
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What the provenances of a segment do not say of single columns.
-
-    Attributes:
-        doubted: by field id, the rows of which the column's statistics are not proven although the file's are.
-        names: by field id, a digest of the names by which readers found the column when footers were compared.
-    """
-
-    doubted: dict[int, npt.NDArray[np.int64]]
-    names: dict[int, str]
 
 
 class Segment:
@@ -155,28 +142,24 @@ class Segment:
         found = codes[rows] if len(codes) != 1 else np.full(len(rows), codes[0])
         return ~np.isin(found, _PROVEN)
 
-    def are_by_name(self, rows: Rows) -> npt.NDArray[np.bool_]:
-        """Whether readers find the columns of these files by the table's name mapping."""
-        codes = self._provenances
-        found = codes[rows] if len(codes) != 1 else np.full(len(rows), codes[0])
-        return np.isin(found, _BY_NAME)
-
     @cached_property
-    def evidence(self) -> Evidence:
-        """What the provenances do not say of single columns."""
+    def doubted(self) -> dict[int, npt.NDArray[np.int64]]:
+        """By field id, the rows of which the column's statistics are not proven although the file's are."""
+        found: dict[int, npt.NDArray[np.int64]] = {}
         if not self._container.has(Kind.EVIDENCE):
-            return Evidence({}, {})
+            return found
         cursor = Cursor(self._container.section(Kind.EVIDENCE))
-        doubted = {}
-        for _ in range(cursor.varint()):
+        for _ in range(cursor.count(2)):
             field_id = cursor.varint()
-            rows = np.cumsum([cursor.varint() for _ in range(cursor.varint())])
+            rows = np.cumsum([cursor.varint() for _ in range(cursor.count(1))], dtype=np.int64)
             if len(rows) and int(rows[-1]) >= self.rows:
                 raise DamagedError(f"evidence of row {rows[-1]} of {self.rows}")
-            doubted[field_id] = rows
-        names = {cursor.varint(): cursor.text() for _ in range(cursor.varint())}
+            found[field_id] = rows
+        for _ in range(cursor.count(2)):
+            cursor.varint()
+            cursor.text()
         cursor.end("the evidence")
-        return Evidence(doubted, names)
+        return found
 
     def paths(self, rows: Rows) -> list[str]:
         """The paths of files, whose rows ascend."""

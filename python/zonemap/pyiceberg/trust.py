@@ -66,7 +66,8 @@ class Trust:
         """Whether the segment may have a file whose bounds are doubtful, without a look at single files."""
         specs = segment.manifests.spec_ids()
         return segment.may_be_unproven() or any(
-            _is_text(segment.column(field_id)) or any(self._position(spec, field_id) != _OF_FILE for spec in specs)
+            field_id in segment.doubted
+            or _is_text(segment.column(field_id)) or any(self._position(spec, field_id) != _OF_FILE for spec in specs)
             for field_id in fields(node)
         )
 
@@ -76,6 +77,8 @@ class Trust:
             column = segment.column(field_id)
             if column is not None:
                 found = found | self._contradict_tuples(column, field_id, segment, rows)
+                if field_id in segment.doubted:
+                    found = found | np.isin(rows, segment.doubted[field_id])
                 if _is_text(column):
                     found = found | _are_replaced(column, rows)
         return found
