@@ -7,7 +7,7 @@ import zonemap.iceberg.fact.FactTaskRunner
 import zonemap.iceberg.layout.Clustering
 import zonemap.iceberg.plan.PinnedRelation
 import zonemap.iceberg.prune.FileSet
-import zonemap.iceberg.report.{ConditionReason, SqlText}
+import zonemap.iceberg.report.{ConditionReason, Remedies, SqlText}
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.upkeep.UpkeepProcess
 
@@ -34,20 +34,22 @@ private[zonemap] final class Adviser(settings: PlannerSettings, process: UpkeepP
       .map(equal => new Usage(equal.head, equal.size, relation, live, shared))
       .toSeq
       .sortBy(usage => (-usage.times, usage.scan.key.mkString))
-    val sort = new SortAdvice(target, usages, live).advice
-    val ofFacts = facts.toSeq.flatMap(new FactAdvice(target, relation, usages, live).advice(_))
-    val columns = new ColumnAdvice(target, relation, usages, live).all
-    val (unhelpful, helpful) = ((sort +: ofFacts) ++ columns).partition(_.kind == Advice.NoHelp)
-    helpful ++ unhelpful ++ hindered(usages, ofFacts)
+    val sort = new SortAdvice(target, usages, live)
+    val tried = facts.map(new FactAdvice(relation, target.sqlName, live).ofUsages(usages, _))
+    val ofFacts = tried.toSeq.flatten.map(_.advice)
+    // a sort needs bounds of its columns; without a trial nothing is known of the others
+    val byBounds = tried.map(_.filter(_.byBounds).flatMap(_.columns).map(_.fieldId).toSet ++ sort.keys)
+    val columns = new ColumnAdvice(target, relation, usages, live, id => byBounds.forall(_(id))).all
+    val (unhelpful, helpful) = ((sort.advice +: ofFacts) ++ columns).partition(_.kind == Advice.NoHelp)
+    helpful ++ unhelpful ++ hindered(usages, ofFacts ++ columns)
   }
 
   /** What prunes nothing and no advised fact evaluates. */
-  private def hindered(usages: Seq[Usage], facts: Seq[Advice]): Seq[Advice] = {
+  private def hindered(usages: Seq[Usage], advised: Seq[Advice]): Seq[Advice] = {
     val hindrances = for {
       usage <- usages
-      hindrance <- usage.scan.conditions.filterNot(isEvaluatedBy(facts)).flatMap(_.hindrance) ++ usage.scan.hindrances
-      // ColumnAdvice has the statement
-      if hindrance.code != ConditionReason.NotIndexed("", "").code && !isAdvised(facts, hindrance)
+      hindrance <- usage.scan.conditions.filterNot(isEvaluatedBy(advised)).flatMap(_.hindrance) ++ usage.scan.hindrances
+      if hindrance.code != ConditionReason.NotIndexed("").code || !advised.exists(_.kind == Advice.Columns)
     } yield hindrance -> usage
     hindrances
       .groupBy { case (hindrance, _) => (hindrance.subject, hindrance.code) }
@@ -55,7 +57,7 @@ private[zonemap] final class Adviser(settings: PlannerSettings, process: UpkeepP
       .toSeq
       .map { same =>
         val found = same.head._1
-        val remedy = if (found.remedy.isEmpty || found.remedy == "Nothing.") "" else s" ${found.remedy}"
+        val remedy = if (found.remedy.isEmpty || found.remedy == Remedies.Nothing) "" else s" ${found.remedy}"
         Advice.noHelp(
           found.subject,
           same.map(_._2.times.toLong).sum,
@@ -64,10 +66,6 @@ private[zonemap] final class Adviser(settings: PlannerSettings, process: UpkeepP
       }
       .sortBy(row => (-row.scans, row.subject))
   }
-
-  /** Whether the remedy is the statement of an advised fact, as for IS NOT NULL of a column without bounds. */
-  private def isAdvised(facts: Seq[Advice], hindrance: Hindrance): Boolean =
-    facts.exists(fact => fact.kind == Advice.Fact && hindrance.remedy.startsWith(fact.statement))
 
   private def isEvaluatedBy(facts: Seq[Advice])(condition: ObservedCondition): Boolean = {
     val columns = Predicate.columns(condition.condition.predicate)

@@ -1,6 +1,6 @@
 package zonemap.iceberg.advice
 
-import org.apache.iceberg.{MetricsConfig, MetricsModes, TableProperties}
+import org.apache.iceberg.{MetricsConfig, MetricsModes, Table, TableProperties}
 
 import zonemap.core.column.ColumnChoice
 import zonemap.core.predicate.ColumnRef
@@ -10,12 +10,17 @@ import zonemap.iceberg.plan.PinnedRelation
 import zonemap.iceberg.prune.FileSet
 import zonemap.iceberg.report.SqlText
 
-/** Which columns the index must hold, and of which columns the writers must collect bounds, for the observed scans. */
+/**
+ * Which columns the index must hold, and of which columns the writers must collect bounds, for the observed scans.
+ *
+ * @param helps whether bounds of the column with this field id would keep fewer files, as far as that was tried
+ */
 private[advice] final class ColumnAdvice(
     target: AdvisedTable,
     relation: PinnedRelation,
     usages: Seq[Usage],
-    live: FileSet) {
+    live: FileSet,
+    helps: Int => Boolean) {
   import ColumnAdvice._
 
   private val table = target.table
@@ -47,7 +52,7 @@ private[advice] final class ColumnAdvice(
   /** Columns that the choice leaves out, or a choice for a table of many columns. */
   private def indexed: Option[Advice] = {
     val choice = relation.known.choice
-    val missing = used.filterNot(c => choice.holds(c.fieldId))
+    val missing = used.filter(c => !choice.holds(c.fieldId) && helps(c.fieldId) && isCollected(table, c))
     def build(chosen: ColumnChoice, others: Seq[ColumnRef]) =
       SqlText.buildOf(target.sqlName, IndexedColumns.namesOf(schema, chosen, others.map(_.fieldId)))
     if (missing.nonEmpty)
@@ -73,7 +78,7 @@ private[advice] final class ColumnAdvice(
   /** The properties with which writers collect bounds that the scans need. */
   private def metrics: Option[Advice] = {
     val config = MetricsConfig.forTable(table)
-    val modes = used.flatMap(c => wanted(c, config.columnMode(c.name)).map(c -> _))
+    val modes = used.filter(c => helps(c.fieldId)).flatMap(c => wanted(c, config.columnMode(c.name)).map(c -> _))
     Option.when(modes.nonEmpty) {
       val columns = modes.map(_._1)
       val properties = modes.map { case (column, mode) =>
@@ -132,7 +137,14 @@ private[advice] final class ColumnAdvice(
     }
 }
 
-private object ColumnAdvice {
+private[advice] object ColumnAdvice {
+
+  /** Whether writers collect bounds of a column. */
+  def isCollected(table: Table, column: ColumnRef): Boolean =
+    MetricsConfig.forTable(table).columnMode(column.name) match {
+      case _: MetricsModes.None | _: MetricsModes.Counts => false
+      case _                                             => true
+    }
 
   /** An index of this many columns needs no choice. It is also the number of columns whose bounds Iceberg collects. */
   private val ManyColumns = 100

@@ -13,94 +13,111 @@ import zonemap.iceberg.report.{ByteText, SqlText}
  * The facts that would keep fewer files of the observed scans. It builds the facts of a sample of the data files, counts
  * the files of the sample that they prune, and retains none of them.
  */
-private[advice] final class FactAdvice(
-    target: AdvisedTable,
-    relation: PinnedRelation,
-    usages: Seq[Usage],
-    live: FileSet) {
+private[advice] final class FactAdvice(relation: PinnedRelation, sqlName: String, live: FileSet) {
   import FactAdvice._
 
-  def advice(runner: FactTaskRunner): Seq[Advice] = {
-    val needs = usages.flatMap(FactNeed.of).groupBy(_.column.id).values.toSeq
-    val wanted = needs.sortBy(n => (-n.map(_.usage.times).sum, n.head.column.fieldId)).take(MostColumns)
-    val requests = wanted.map(needs => needs -> requestsFor(needs)).filter(_._2.nonEmpty)
-    if (requests.isEmpty) Nil
+  /** The trial of each column that the usages need facts of. */
+  def ofUsages(usages: Seq[Usage], runner: FactTaskRunner): Seq[TriedFacts] = {
+    val needs = usages.flatMap(FactNeed.of).groupBy(_.columns.map(_.id)).values.toSeq
+    val wanted = needs.sortBy(n => (-n.map(_.usage.times).sum, n.head.columns.head.fieldId)).take(MostColumns)
+    of(wanted, runner).flatten
+  }
+
+  /** One trial of the facts for several groups of needs of the same columns; `None`: there is no fact to try. */
+  def of(groups: Seq[Seq[FactNeed]], runner: FactTaskRunner): Seq[Option[TriedFacts]] = {
+    val requests = groups.map(needs => needs -> candidates(needs))
+    if (requests.forall(_._2.isEmpty)) groups.map(_ => None)
     else {
       val (results, trials) = new FactBuild(relation.process.index).trial(
-        target.table,
-        target.snapshot,
+        relation.table,
+        relation.table.snapshot(relation.snapshotId.get),
         relation.settings,
-        requests.flatMap(_._2),
+        requests.flatMap(_._2).flatten.distinct,
         runner) { sample =>
         val trial = new FactTrial(sample, live)
         requests.map { case (needs, kinds) =>
-          needs -> kinds.map(request => Tried(request, after(trial, needs, request), sample.files.size))
+          needs -> kinds.map(facts => Tried(facts, after(trial, needs, facts), sample.files.size))
         }
       }
       val costs = results.map(r => r.fact -> r).toMap
-      val none = (Vector.empty[Advice], relation.facts.refs.map(_.sizeBytes).sum)
+      val none = (Vector.empty[Option[TriedFacts]], relation.facts.refs.map(_.sizeBytes).sum)
       trials
         .foldLeft(none) { case ((rows, held), (needs, tried)) =>
-          val row = ofColumn(needs, tried, costs, held)
-          (rows :+ row, if (row.kind == Advice.Fact) held + row.cost.bytes else held)
+          val row = Option.when(tried.nonEmpty)(ofColumns(needs, tried, costs, held))
+          (rows :+ row, held + row.map(_.advice).filter(_.kind == Advice.Fact).fold(0L)(_.cost.bytes))
         }
         ._1
     }
   }
 
-  private def requestsFor(needs: Seq[FactNeed]): Seq[FactRequest] = {
-    val column = needs.head.column
-    val known = relation.facts.kindsOf(column.id)
-    needs.flatMap(_.kinds).distinct.filterNot(known).sortBy(_.code).flatMap(request(column, _))
+  /** The facts that may evaluate the needs, one kind after the other. */
+  private def candidates(needs: Seq[FactNeed]): Seq[Seq[FactRequest]] = {
+    val columns = needs.head.columns
+    for {
+      kind <- needs.flatMap(_.kinds).distinct.sortBy(_.code)
+      if !columns.exists(c => relation.facts.kindsOf(c.id)(kind))
+      requests = columns.flatMap(request(_, kind))
+      if requests.size == columns.size
+    } yield requests
   }
 
   /** The request for a fact; `None` if the column cannot have it. */
   private def request(column: ColumnRef, kind: FactKind): Option[FactRequest] =
-    Try(FactRequest.parse(s"${kind.name}(${SqlText.factColumn(column.name)})", target.table)).toOption
+    Try(FactRequest.parse(s"${kind.name}(${SqlText.factColumn(column.name)})", relation.table)).toOption
       .flatMap(_.headOption)
       .filter(_.column == column.id)
 
-  private def after(trial: FactTrial, needs: Seq[FactNeed], request: FactRequest): Size =
+  private def after(trial: FactTrial, needs: Seq[FactNeed], facts: Seq[FactRequest]): Size =
     Size.sum(needs.map { need =>
-      val files = (need.usage.now.files * trial.share(need.usage, need.predicate, request)).round
+      val files = (need.usage.now.files * trial.share(need.usage, need.predicate, facts)).round
       need.usage.now.only(files.max(1L).min(need.usage.now.files)) * need.usage.times
     })
 
   /** @param held the bytes of the facts that the table has, and of those that the rows before this one advise */
-  private def ofColumn(needs: Seq[FactNeed], tried: Seq[Tried], costs: Map[String, FactResult], held: Long): Advice = {
+  private def ofColumns(
+      needs: Seq[FactNeed],
+      tried: Seq[Tried],
+      costs: Map[String, FactResult],
+      held: Long): TriedFacts = {
     val scans = needs.map(_.usage.times.toLong).sum
     val now = Size.sum(needs.map(_.usage.total))
-    def bytes(t: Tried) = costs(t.request.text).expectedBytes
+    def cost(t: Tried) = {
+      val each = t.requests.map(request => costs(request.text))
+      Cost(each.map(_.built).max.toLong, each.map(_.rowsRead).max, each.map(_.expectedBytes).sum)
+    }
     // a file more or less for each scan is within the error of a trial
     val enough = tried.map(_.after.files).min * CloseToBest + scans
     val helpful = tried.filter(t => Advice.helps(now, t.after))
-    val best = (if (helpful.isEmpty) tried else helpful).filter(_.after.files <= enough).minBy(bytes)
-    val cost = costs(best.request.text)
-    val kept = s"${best.request.text} would keep about ${Advice.files(best.after.files)} instead of " +
+    val best = (if (helpful.isEmpty) tried else helpful).filter(_.after.files <= enough).minBy(cost(_).bytes)
+    val kept = s"${best.text} would keep about ${Advice.files(best.after.files)} instead of " +
       s"${Advice.files(now.files)} for ${Advice.scans(scans)}, after a trial with ${Advice.files(best.sampled.toLong)}"
-    val column = best.request.name
-    if (!Advice.helps(now, best.after)) Advice.noHelp(column, scans, now, s"no fact keeps clearly fewer files: $kept")
-    else if (bytes(best) + held > most)
+    val byBounds = helpful.exists(_.requests.head.kind == FactKind.Bounds)
+    TriedFacts(needs.head.columns, of(best, cost(best), kept, scans, now, held), byBounds)
+  }
+
+  private def of(best: Tried, cost: Cost, kept: String, scans: Long, now: Size, held: Long): Advice =
+    if (!Advice.helps(now, best.after))
+      Advice.noHelp(best.names, scans, now, s"no fact keeps clearly fewer files: $kept")
+    else if (cost.bytes + held > most)
       Advice.noHelp(
-        column,
+        best.names,
         scans,
         now,
-        s"$kept, but it takes about ${ByteText.of(bytes(best))} besides ${ByteText.of(held)} of other facts, and all " +
+        s"$kept, but it takes about ${ByteText.of(cost.bytes)} besides ${ByteText.of(held)} of other facts, and all " +
           s"facts may take ${ByteText.of(most)} unless build has a larger max_fact_share"
       )
     else
       Advice(
         Advice.Fact,
-        best.request.text,
+        best.text,
         scans,
         now,
         best.after,
-        Cost(cost.built.toLong, cost.rowsRead, cost.expectedBytes),
-        SqlText.build(target.sqlName, best.request.kind.name, best.request.name),
-        s"$kept; it takes about ${ByteText.of(cost.expectedBytes)}, and the build reads column `$column` of " +
-          Advice.files(cost.built.toLong)
+        cost,
+        SqlText.build(sqlName, best.requests.head.kind.name, best.requests.map(_.name): _*),
+        s"$kept; it takes about ${ByteText.of(cost.bytes)}, and the build reads column `${best.names}` of " +
+          Advice.files(cost.files)
       )
-  }
 
   private lazy val most: Long = {
     val all = Size.of(live)
@@ -116,6 +133,16 @@ private object FactAdvice {
   /** Facts that keep at most this many times the fewest files are as good as the best. */
   private val CloseToBest = 1.1
 
-  /** @param after files that the scans would keep with the fact */
-  private final case class Tried(request: FactRequest, after: Size, sampled: Int)
+  /** @param after files that the scans would keep with these facts */
+  private final case class Tried(requests: Seq[FactRequest], after: Size, sampled: Int) {
+    def names: String = requests.map(_.name).mkString(", ")
+    def text: String = s"${requests.head.kind.name}($names)"
+  }
 }
+
+/**
+ * The best of the facts that were tried for some columns.
+ *
+ * @param byBounds whether bounds of the columns would keep clearly fewer files
+ */
+private[advice] final case class TriedFacts(columns: Seq[ColumnRef], advice: Advice, byBounds: Boolean)

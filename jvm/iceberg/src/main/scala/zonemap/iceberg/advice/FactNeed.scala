@@ -3,22 +3,17 @@ package zonemap.iceberg.advice
 import zonemap.core.fact.FactKind
 import zonemap.core.predicate._
 import zonemap.core.value.Encoding
-import zonemap.iceberg.layout.FileIntervals
 
 /**
- * A condition on one column that a fact could evaluate for the files that a usage keeps.
+ * A condition that a fact of its column could evaluate for the files that a usage keeps.
  *
- * @param withoutBounds whether the files have no bounds of the column
+ * @param columns the column; several if only the bounds of all of them can evaluate the condition
  */
-private[advice] final case class FactNeed(
-    usage: Usage,
-    column: ColumnRef,
-    predicate: Predicate,
-    withoutBounds: Boolean) {
+private[advice] final case class FactNeed(usage: Usage, columns: Seq[ColumnRef], predicate: Predicate) {
 
   /** The kinds of facts that may evaluate the condition. */
   def kinds: Set[FactKind] =
-    FactNeed.kindsOf(predicate) ++ (if (withoutBounds && column.mapKey.isEmpty) Set(FactKind.Bounds) else Nil)
+    if (columns.sizeIs > 1) Set(FactKind.Bounds) else FactNeed.kindsOf(predicate) + FactKind.Bounds
 }
 
 private[advice] object FactNeed {
@@ -31,32 +26,21 @@ private[advice] object FactNeed {
   def of(usage: Usage): Seq[FactNeed] = if (usage.now.files < FewFiles) Nil else ofMany(usage)
 
   private def ofMany(usage: Usage): Seq[FactNeed] = {
-    val used = usage.columns.flatMap(c => usage.on(c).map(FactNeed(usage, c, _, lacksBounds(usage, c))))
+    val used = usage.columns.flatMap(c => usage.on(c).map(FactNeed(usage, Seq(c), _)))
     val hindered = for {
       condition <- usage.scan.conditions
       hindrance <- condition.hindrance.toSeq
       predicate = condition.condition.predicate
-      column <- single(predicate)
-    } yield FactNeed(usage, column, predicate, WithoutBounds(hindrance.code))
-    val keys = usage.scan.joinKeys.flatMap(k => usage.keyCondition(k).map(FactNeed(usage, k, _, withoutBounds = false)))
+      columns = Predicate.columns(predicate).distinctBy(_.id)
+      if columns.size == 1 || (columns.nonEmpty && WithoutBounds(hindrance.code))
+    } yield FactNeed(usage, columns, predicate)
+    val keys = usage.scan.joinKeys.flatMap(k => usage.keyCondition(k).map(FactNeed(usage, Seq(k), _)))
     (used ++ hindered ++ keys)
-      .groupBy(_.column.id)
+      .groupBy(_.columns.map(_.id))
       .values
-      .map(same =>
-        same.head
-          .copy(predicate = Predicate.and(same.map(_.predicate): _*), withoutBounds = same.exists(_.withoutBounds)))
+      .map(same => same.head.copy(predicate = Predicate.and(same.map(_.predicate): _*)))
       .toSeq
   }
-
-  private def lacksBounds(usage: Usage, column: ColumnRef): Boolean =
-    FileIntervals.withoutBounds(usage.kept, column) * 2 > usage.kept.count
-
-  /** The only column of a predicate; unlike bounds, facts can be of one key of a map. */
-  private def single(predicate: Predicate): Option[ColumnRef] =
-    Predicate.columns(predicate).distinctBy(_.id) match {
-      case Seq(one) => Some(one)
-      case _        => None
-    }
 
   private def kindsOf(predicate: Predicate): Set[FactKind] =
     predicate match {

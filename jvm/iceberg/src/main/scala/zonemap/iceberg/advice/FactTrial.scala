@@ -25,12 +25,12 @@ private[advice] final class FactTrial(sample: SampledFacts, live: FileSet) {
   }
 
   /**
-   * The share of the files that a usage keeps now, and would keep with the fact of this request.
+   * The share of the files that a usage keeps now, and would keep with the facts of these requests.
    *
-   * @param predicate the condition that the fact evaluates
+   * @param predicate the condition that the facts evaluate
    */
-  def share(usage: Usage, predicate: Predicate, request: FactRequest): Double =
-    FactEvaluator.of(predicate, Set((request.column, request.kind))).fold(1.0) { evaluator =>
+  def share(usage: Usage, predicate: Predicate, requests: Seq[FactRequest]): Double =
+    FactEvaluator.of(predicate, requests.map(request => (request.column, request.kind)).toSet).fold(1.0) { evaluator =>
       def keeps(facts: FactLookup) = !evaluator.excludes(facts, _ => Match.Some)
       val kept = paths(ScanCondition.keep(files, usage.scan.used))
       val counted = if (kept.nonEmpty) kept else sample.files.map(_.path)

@@ -19,20 +19,24 @@ private[advice] final class SortAdvice(target: AdvisedTable, usages: Seq[Usage],
   private val rewritten = new RewrittenFiles(target.table, Size.of(live))
   private lazy val all = rewritten.of(live)
 
-  def advice: Advice = {
-    val single = candidates.map(tried)
-    val best = single.sortBy(_.total.files).headOption
-    val several = new SeveralColumns(usages, live, rewritten, candidates)
-    val choice = best.map(one => several.best.filter(_.total.files <= one.total.files * SimplerIsBetter).getOrElse(one))
+  private lazy val single = candidates.map(tried).sortBy(_.total.files).headOption
+  private lazy val several = new SeveralColumns(usages, live, rewritten, candidates)
+
+  private lazy val choice: Option[TriedOrder] =
+    single.map(one => several.best.filter(_.total.files <= one.total.files * SimplerIsBetter).getOrElse(one))
+
+  /** The field ids of the advised order; empty if no sort is advised. */
+  def keys: Set[Int] = choice.filter(helps).toSeq.flatMap(_.order.columns.map(_.fieldId)).toSet
+
+  def advice: Advice =
     choice match {
       case None =>
         val message = "no observed scan has a condition, first rows or a join key on a single column with bounds"
         Advice.noHelp(Subject, scans, now, message)
       case Some(order) =>
-        val compared = comparison(order, best.toSeq ++ several.bestSort ++ several.bestZOrder) + several.unknown
+        val compared = comparison(order, single.toSeq ++ several.bestSort ++ several.bestZOrder) + several.unknown
         if (helps(order)) found(order, compared) else noHelp(order, compared, several.isTried)
     }
-  }
 
   /** Fewer bytes, if the rewrite changes the size of files: larger files are fewer without a better order. */
   private def helps(order: TriedOrder): Boolean =

@@ -1,7 +1,6 @@
 package zonemap.iceberg.layout
 
 import zonemap.core.predicate._
-import zonemap.core.value.{ColumnType, DoubleType, FloatType, UuidType}
 import zonemap.iceberg.prune.FileSet
 import zonemap.iceberg.report.ConditionEffect
 
@@ -11,13 +10,11 @@ import zonemap.iceberg.report.ConditionEffect
  * @param sorted an estimate of the files that the conditions would keep if each partition was sorted by the column;
  *   `None` without an estimate
  * @param noEstimate the reason why there is no estimate; empty if there is one, or if none is needed
- * @param bloomBytes the most bytes that a bloom filter fact of the column can take, if it can evaluate the conditions
  */
 private[zonemap] final case class ColumnEffect(
     effect: ConditionEffect,
     sorted: Option[Long] = None,
-    noEstimate: String = "",
-    bloomBytes: Option[Long] = None)
+    noEstimate: String = "")
 
 /**
  * A condition of a scan.
@@ -101,17 +98,9 @@ private[zonemap] object ColumnEffect {
       ColumnEffect(
         ConditionEffect.Overlap(kept.count, files.count, column.name, share, overlaps.averageDepth),
         estimate.toOption,
-        estimate.left.getOrElse(""),
-        Option.when(ranges.iterator.forall(_.isPoint) && hasBloom(column.columnType))(BloomEstimate.mostBytes(files))
-      )
+        estimate.left.getOrElse(""))
     }
   }
-
-  private def hasBloom(columnType: ColumnType): Boolean =
-    columnType match {
-      case FloatType | DoubleType | UuidType => false
-      case _                                 => true
-    }
 
   /** Whether a predicate excludes only nulls. */
   def isNotNull(predicate: Predicate): Boolean = predicate.isInstanceOf[NotNull]

@@ -18,7 +18,7 @@ object ConditionReason {
   case object Subquery
       extends ConditionReason("CONDITION_SUBQUERY", "the result of its subquery is not known when files are planned")
 
-  /** @param facts a clause about the facts that could evaluate the condition */
+  /** @param facts a clause about whether facts can evaluate the condition */
   final case class TextInside(column: String, facts: String)
       extends ConditionReason("CONDITION_TEXT_INSIDE", s"bounds do not limit texts within $column; $facts")
 
@@ -35,24 +35,17 @@ object ConditionReason {
         else s"$name has the type $columnType, of which the index has no bounds"
       )
 
-  /** @param facts the facts to build, as an argument of `build` */
-  final case class NoBounds(name: String, facts: String)
+  final case class NoBounds(name: String)
       extends ConditionReason(
         "CONDITION_NO_BOUNDS",
         s"the index has no bounds of $name, and no fact of it that can evaluate the condition")
-
-  object NoBounds {
-    def of(columns: Seq[String]): NoBounds =
-      NoBounds(columns.mkString(" and "), SqlText.facts("bounds", columns: _*))
-  }
 
   final case class ComparedWithoutBounds(name: String)
       extends ConditionReason(
         "CONDITION_COMPARED_WITHOUT_BOUNDS",
         s"columns are compared by their bounds, and the index has no bounds of $name")
 
-  /** @param columns the columns of the index with those of the condition, as an argument of `build` */
-  final case class NotIndexed(name: String, columns: String)
+  final case class NotIndexed(name: String)
       extends ConditionReason("CONDITION_NOT_INDEXED", s"the columns of the index were chosen without $name")
 
   final case class Columns(names: Seq[String])
@@ -88,11 +81,11 @@ object ConditionReason {
     MetadataColumn("").code -> "The condition is on a metadata column, such as `_file` or `_pos`.",
     ColumnType("", "").code ->
       "The column has a type without bounds in the index: an array, a map, a struct or a variant; or a function of binary.",
-    NoBounds("", "").code ->
+    NoBounds("").code ->
       "The manifests have no bounds of the column, and neither a partition nor a fact of it can evaluate the condition.",
     ComparedWithoutBounds("").code ->
       "The condition compares two columns, and the manifests have no bounds of one of them; no fact can evaluate it.",
-    NotIndexed("", "").code -> "The columns of the index were chosen with `columns` of `build`, without this column.",
+    NotIndexed("").code -> "The columns of the index were chosen with `columns` of `build`, without this column.",
     Columns(Nil).code -> "The condition combines columns, such as `a + b > 5`; only `a < b` and the like have bounds.",
     Function("").code ->
       "The condition calls a function that cannot be turned into ranges, and files hold too many values to evaluate it.",

@@ -4,12 +4,11 @@ import scala.util.matching.Regex
 
 /**
  * The remedy for each code of the catalogues of reasons, for `why_not` and the reference page. A text in braces is an
- * argument of the reason, or the name of the table. Within quotes it becomes a part of a literal of SQL, and a column
- * within parentheses is written in the notation of facts.
+ * argument of the reason, or the name of the table within quotes, which becomes a literal of SQL.
  */
 object Remedies {
 
-  private val Nothing = "Nothing."
+  val Nothing = "Nothing."
 
   private val scans: Seq[(String, String)] = Seq(
     "EMPTY_TABLE" -> Nothing,
@@ -39,25 +38,22 @@ object Remedies {
     "CONDITION_USER_FUNCTION" -> "Use functions of Spark, or add a comparison of the column that {name} implies.",
     "CONDITION_NOT_DETERMINISTIC" -> Nothing,
     "CONDITION_SUBQUERY" -> "Run the subquery first and write its result into the query, or write a join.",
-    "CONDITION_TEXT_INSIDE" ->
-      "CALL zonemap.system.build(table => '{table}', facts => 'ngrams({column})') if n-grams can evaluate the condition; a prefix such as LIKE 'abc%' uses bounds.",
+    "CONDITION_TEXT_INSIDE" -> "A prefix such as LIKE 'abc%' uses bounds.",
     "CONDITION_CAST" -> "Compare the column with a literal of its own type, or store the column in the other type.",
     "CONDITION_METADATA_COLUMN" -> Nothing,
-    "CONDITION_COLUMN_TYPE" -> "Compare the bare column or a field of the struct, or build facts of a key of the map.",
-    "CONDITION_NO_BOUNDS" ->
-      "CALL zonemap.system.build(table => '{table}', facts => {facts}), or set write.metadata.metrics.column.* of {name} and rewrite the files.",
-    "CONDITION_COMPARED_WITHOUT_BOUNDS" -> "Set write.metadata.metrics.column.* of {name}, and rewrite the files.",
-    "CONDITION_NOT_INDEXED" -> "CALL zonemap.system.build(table => '{table}', columns => {columns}).",
+    "CONDITION_COLUMN_TYPE" -> "Compare the bare column or a field of the struct.",
+    "CONDITION_NO_BOUNDS" -> Nothing,
+    "CONDITION_COMPARED_WITHOUT_BOUNDS" -> "Compare columns of which writers collect bounds.",
+    "CONDITION_NOT_INDEXED" -> Nothing,
     "CONDITION_COLUMNS" -> "Compare the columns directly (a < b), or add a condition on one of them.",
-    "CONDITION_FUNCTION" -> "Compare the bare column, or build the fact values of it.",
+    "CONDITION_FUNCTION" -> "Compare the bare column.",
     "CONDITION_NO_COLUMN" -> Nothing,
     "CONDITION_NOT_PUSHED" -> Nothing,
     "CONDITION_SWITCHED_OFF" -> "Set spark.sql.zonemap.expressions.enabled to true.",
     "CONDITION_READ_OPTIONS" -> "Read without the option, or compare bare columns.",
     "CONDITION_PRUNES" -> Nothing,
-    "CONDITION_OVERLAP" ->
-      "Sort the table by {column} (rewrite_data_files, strategy => 'sort'), or build a fact of it.",
-    "CONDITION_FILES_WITHOUT_BOUNDS" -> "CALL zonemap.system.build(table => '{table}', facts => 'bounds({column})').",
+    "CONDITION_OVERLAP" -> "CALL zonemap.system.advise(table => '{table}') compares sorts of the table.",
+    "CONDITION_FILES_WITHOUT_BOUNDS" -> Nothing,
     "CONDITION_KEEPS_MOST" -> "Add a condition with fewer values, if the query needs fewer rows.",
     "CONDITION_NOT_NULL" -> Nothing,
     "CONDITION_NOT_COUNTED" -> "Call why_not again."
@@ -89,35 +85,37 @@ object Remedies {
 
   private val all: Map[String, String] = (scans ++ conditions ++ operators).toMap
 
+  /** The codes of conditions for which facts are tried: why_not prints a statement only if it keeps fewer files. */
+  val tried: Set[String] = Set(
+    "CONDITION_TEXT_INSIDE",
+    "CONDITION_COLUMN_TYPE",
+    "CONDITION_NO_BOUNDS",
+    "CONDITION_NOT_INDEXED",
+    "CONDITION_FUNCTION",
+    "CONDITION_OVERLAP",
+    "CONDITION_FILES_WITHOUT_BOUNDS",
+    "CONDITION_KEEPS_MOST"
+  )
+
   /** Every code with a remedy. */
   val codes: Set[String] = all.keySet
 
   /** The remedy as it is in the reference page. */
   def template(code: String): String = all.getOrElse(code, "")
 
-  private val Part = """'(?:(\w+)\()?\{(\w+)\}\)?'|\{(\w+)\}""".r
+  private val Part = "'\\{table\\}'|\\{(\\w+)\\}".r
 
   /**
    * The remedy with these arguments.
    *
    * @param table the name of the table as statements write it
    */
-  def of(code: String, arguments: Map[String, String], table: String): String = {
-    val values = arguments + ("table" -> table)
+  def of(code: String, arguments: Map[String, String], table: String): String =
     Part.replaceAllIn(
       template(code),
       found => {
-        val name = Option(found.group(2)).getOrElse(found.group(3))
-        val text = values
-          .get(name)
-          .map(value =>
-            (found.group(1), found.group(2)) match {
-              case (null, null) => value
-              case (null, _)    => SqlText.literal(value)
-              case (kind, _)    => SqlText.facts(kind, value)
-            })
-        Regex.quoteReplacement(text.getOrElse(found.matched))
+        val text = Option(found.group(1)).fold(SqlText.literal(table))(arguments.getOrElse(_, found.matched))
+        Regex.quoteReplacement(text)
       }
     )
-  }
 }

@@ -46,6 +46,10 @@ private[spark] object ScanObservation {
     } yield new OfScan(relation, use).observed
   }
 
+  /** Conditions of a scan, each with what facts could evaluate of it. */
+  def conditions(relation: ZoneMapRelation, use: ScanUse, conditions: Seq[ConditionUse]): Seq[ObservedCondition] =
+    conditions.map(new OfScan(relation, use).condition)
+
   private final class OfScan(relation: ZoneMapRelation, use: ScanUse) {
     private def sqlName = SqlNames.of(relation.relation, relation.table.baseName())
 
@@ -63,7 +67,7 @@ private[spark] object ScanObservation {
         new ConditionLines(relation, filter, _ => true).of(use.conditions).take(MostConditions).map(condition)
       }
 
-    private def condition(use: ConditionUse): ObservedCondition = {
+    def condition(use: ConditionUse): ObservedCondition = {
       val text = use.text.take(MostText)
       use.outcome.fold(
         reason =>

@@ -11,7 +11,7 @@ import org.apache.spark.sql.internal.SQLConf
 import zonemap.core.predicate._
 import zonemap.iceberg.convert.ExpressionConverter
 import zonemap.iceberg.plan.IndexQuestions
-import zonemap.iceberg.report.{ConditionReason, SqlText}
+import zonemap.iceberg.report.ConditionReason
 import zonemap.spark.expression.{ConditionReasons, ExpressionSql, ExpressionTranslator}
 import zonemap.spark.rule.ExpressionRule
 import zonemap.spark.scan.{SchemaColumns, ZoneMapRelation}
@@ -115,12 +115,9 @@ private[spark] final class ConditionLines(
   /** The reason why nothing evaluates these columns of a predicate. */
   private def unbounded(predicate: Predicate, lacking: Seq[ColumnRef]): ConditionReason = {
     val leftOut = IndexQuestions.leftOut(relation.table.pinned, lacking)
-    if (leftOut.nonEmpty)
-      ConditionReason.NotIndexed(
-        names(leftOut),
-        SqlText.array(IndexQuestions.columnsWith(relation.table.pinned, leftOut)))
+    if (leftOut.nonEmpty) ConditionReason.NotIndexed(names(leftOut))
     else if (comparesColumns(predicate)) ConditionReason.ComparedWithoutBounds(names(lacking))
-    else ConditionReason.NoBounds.of(lacking.map(_.name).distinct)
+    else ConditionReason.NoBounds(names(lacking))
   }
 
   /** Iceberg's form of a condition, if Spark pushed it. */

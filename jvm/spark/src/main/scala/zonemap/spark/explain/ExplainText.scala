@@ -12,6 +12,8 @@ import zonemap.spark.scan.SwapRule
  * Iceberg plans files while Spark optimizes the query, so the text is complete before the query runs.
  */
 private[spark] final class ExplainText(swap: SwapRule) {
+  import ExplainText._
+
   private val finder = new ScanFinder(swap)
 
   def of(plan: SparkPlan): String = {
@@ -38,12 +40,20 @@ private[spark] final class ExplainText(swap: SwapRule) {
     (ValueText.printable(head) +: lines.map(indented)).mkString("\n")
 
   private def linesOf(details: FoundScan.ScanDetails): Seq[String] =
-    try details.conditions.map(_.line) ++ details.operators.map(_.line)
-    catch { case Survivable(e) => Seq(s"conditions: not listed, because of an error: $e") }
+    try {
+      val conditions = details.conditions
+      val hint = Option.when(conditions.exists(_.outcome.isLeft))(Hint)
+      conditions.map(_.line) ++ hint ++ details.operators.map(_.line)
+    } catch { case Survivable(e) => Seq(s"conditions: not listed, because of an error: $e") }
 
   private def describe(report: PlanReport): String =
     headed(
       s"table ${report.table} snapshot ${report.snapshotId} mode ${report.mode.name} tier ${report.tier.fold("-")(_.name)}",
       StageLines.of(report) :+ s"planned in ${MillisText.of(report.millis)} ms"
     )
+}
+
+private object ExplainText {
+  private val Hint =
+    "what would help: CALL zonemap.system.why_not tries it for this query, zonemap.system.advise for many"
 }

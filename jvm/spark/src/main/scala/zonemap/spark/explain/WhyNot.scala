@@ -2,9 +2,9 @@ package zonemap.spark.explain
 
 import org.apache.spark.sql.execution.SparkPlan
 
-import zonemap.iceberg.layout.{BloomEstimate, ColumnEffect, ScanCondition}
+import zonemap.iceberg.layout.{ColumnEffect, ScanCondition}
 import zonemap.iceberg.prune.FileSet
-import zonemap.iceberg.report.{ByteText, ConditionEffect, PlanReport, PlanStages, Remedies, SqlText, Survivable}
+import zonemap.iceberg.report.{ConditionEffect, PlanReport, PlanStages, Remedies, SqlText, Survivable}
 import zonemap.spark.scan.SwapRule
 
 /**
@@ -43,23 +43,30 @@ private[spark] final class WhyNot(swap: SwapRule) {
 
   private val finder = new ScanFinder(swap)
 
-  def of(plan: SparkPlan): Seq[WhyNotRow] = {
+  /** @param trial the sentences of a trial for conditions of a scan, in their order */
+  def of(plan: SparkPlan, trial: Trial = noTrial): Seq[WhyNotRow] = {
     val scans = finder.of(plan)
     if (scans.isEmpty) Seq(noScan)
-    else scans.zipWithIndex.flatMap { case (scan, i) => rowsOf(scan, i + 1) }
+    else scans.zipWithIndex.flatMap { case (scan, i) => rowsOf(scan, i + 1, trial) }
   }
 
-  private def rowsOf(scan: FoundScan, number: Int): Seq[WhyNotRow] = {
+  private def rowsOf(scan: FoundScan, number: Int, trial: Trial): Seq[WhyNotRow] = {
     val rows = scan match {
       case stock: FoundScan.Stock     => stockRow(stock) +: stock.notes.map(noted(_, stock.table, stock.sqlName))
-      case indexed: FoundScan.Indexed => new IndexedRows(indexed).all
+      case indexed: FoundScan.Indexed => new IndexedRows(indexed, trial).all
     }
     val table = rows.head.table
     (rows ++ scan.afterPlanning.map(noted(_, table, scan.sqlName))).map(_.copy(scan = number))
   }
 }
 
-private object WhyNot {
+private[spark] object WhyNot {
+
+  /** Tries facts for conditions of a scan; returns a sentence for each: a statement that helps, or that none does. */
+  type Trial = (FoundScan.Indexed, FoundScan.ScanDetails, Seq[ConditionUse]) => Seq[String]
+
+  private val noTrial: Trial = (_, _, conditions) => conditions.map(_ => "")
+
   private val NotCounted = -1L
 
   private val noScan: WhyNotRow =
@@ -88,7 +95,7 @@ private object WhyNot {
   }
 
   /** The rows of a scan that was planned from the index. */
-  private final class IndexedRows(scan: FoundScan.Indexed) {
+  private final class IndexedRows(scan: FoundScan.Indexed, trial: Trial) {
     private val table = scan.table.baseName()
 
     def all: Seq[WhyNotRow] =
@@ -119,14 +126,20 @@ private object WhyNot {
       (used ++ details.operators).map(noted(_, table, scan.sqlName)).toSeq
     }
 
-    private def conditionRows(details: FoundScan.ScanDetails): Seq[WhyNotRow] =
-      try {
-        val live = scan.table.pinned.liveFiles
-        live.fold(details.conditions.map(uncounted(_, "the index does not cover the snapshot any more")))(
-          counted(details.conditions, _))
-      } catch {
-        case Survivable(e) => details.conditions.map(uncounted(_, e.getMessage))
-      }
+    private def conditionRows(details: FoundScan.ScanDetails): Seq[WhyNotRow] = {
+      val conditions = details.conditions
+      val rows =
+        try {
+          val live = scan.table.pinned.liveFiles
+          live.fold(conditions.map(uncounted(_, "the index does not cover the snapshot any more")))(
+            counted(conditions, _))
+        } catch {
+          case Survivable(e) => conditions.map(uncounted(_, e.getMessage))
+        }
+      val wanted = conditions.zip(rows).collect { case (condition, row) if Remedies.tried(row.code) => condition }
+      val found = if (wanted.isEmpty) Iterator.empty else trial(scan, details, wanted).iterator
+      rows.map(row => if (Remedies.tried(row.code)) row.copy(remedy = joined(row.remedy, found.next())) else row)
+    }
 
     private def uncounted(condition: ConditionUse, why: String): WhyNotRow =
       condition.outcome.fold(
@@ -155,7 +168,7 @@ private object WhyNot {
                 before = before.count,
                 after = files.count,
                 alone = ScanCondition.keep(live, Seq(found.condition)).count,
-                remedy = remedyOf(effect, scan.sqlName, found))
+                remedy = remedyOf(effect, scan.sqlName))
         }
       }
     }
@@ -166,18 +179,16 @@ private object WhyNot {
       row.copy(became = used.predicate.toString, decidedBy = used.means.mkString(", "))
   }
 
-  private def remedyOf(found: ColumnEffect, table: String, condition: UsedCondition): String =
+  private def joined(remedy: String, found: String): String =
+    Seq(remedy, found).filterNot(text => text.isEmpty || (found.nonEmpty && text == Remedies.Nothing)).mkString(" ")
+
+  private def remedyOf(found: ColumnEffect, table: String): String =
     found.effect match {
       case overlap: ConditionEffect.Overlap =>
-        val sort = found.sorted.fold(s"No estimate of a sort by `${overlap.column}`: ${found.noEstimate}.") { n =>
+        found.sorted.fold(s"No estimate of a sort by `${overlap.column}`: ${found.noEstimate}.") { n =>
           s"Sorting by `${overlap.column}` would keep about ${files(n)}; CALL zonemap.system.advise(table => " +
             s"${SqlText.literal(table)}) gives the statement."
         }
-        val bloom = found.bloomBytes.filterNot(_ => condition.means.exists(_.startsWith("the fact "))).map { bytes =>
-          s" A bloom filter of at most ${ByteText.of(bytes)} would keep the files with the value and about " +
-            s"${Math.round(BloomEstimate.FalsePositives * 100)} % of the others: ${SqlText.build(table, "bloom", overlap.column)}."
-        }
-        sort + bloom.getOrElse("")
       case most: ConditionEffect.KeepsMost =>
         found.sorted.fold("")(n => s"A sort would keep about ${files(n)}. ") +
           Remedies.of(most.code, Map.empty, table)

@@ -54,7 +54,7 @@ private[spark] object ConditionReasons {
       case MetadataAttribute(attribute)             => Some(ConditionReason.MetadataColumn(attribute.name))
       case known if columns.column(known).isDefined => None
       case MapEntry(map, key) =>
-        Some(ConditionReason.NoBounds.of(Seq(columns.keyName(map, key).getOrElse(ExpressionSql.of(column)))))
+        Some(ConditionReason.NoBounds(columns.keyName(map, key).getOrElse(ExpressionSql.of(column))))
       case other => Some(ConditionReason.ColumnType(ExpressionSql.of(other), other.dataType.typeName))
     }
 
@@ -68,7 +68,7 @@ private[spark] object ConditionReasons {
           factsFor(condition, columns))
     }
 
-  /** Why facts do not evaluate a condition on texts, or the fact that would. */
+  /** Why facts do not evaluate a condition on texts, or the fact that could. */
   private def factsFor(condition: Expression, columns: ColumnResolver): String =
     condition match {
       case TextParts(tested, parts) =>
@@ -78,7 +78,7 @@ private[spark] object ConditionReasons {
             s"n-grams need ${FactHashes.GramBytes} bytes in a row of the pattern"
           case Some(_) if parts.exists(ReplacedText.isIn) => CannotEvaluate
           case Some(column) if columns.knowsTexts(column)    => s"its files have no fact of ${column.name}"
-          case Some(column)                                  => s"the fact ngrams(${column.name}) would prune by it"
+          case Some(column)                                  => s"only n-grams of ${column.name} could evaluate it"
         }
       case _ => CannotEvaluate
     }

@@ -109,8 +109,11 @@ object ReferencePages {
       .getOrElse("")
       .replace("|", "\\|")
 
-  private def remedy(code: String): String =
-    "\\{([a-z]+)\\}".r.replaceAllIn(Remedies.template(code), found => s"*${found.group(1)}*")
+  private def remedy(code: String): String = {
+    val template = "\\{([a-z]+)\\}".r.replaceAllIn(Remedies.template(code), found => s"*${found.group(1)}*")
+    val tried = Option.when(Remedies.tried(code))("The statement in `remedy`, if a trial of facts found one.")
+    (tried ++ Seq(template).filterNot(t => tried.isDefined && t == Remedies.Nothing)).mkString(" ")
+  }
 
   private def section(title: String, text: String, catalogue: Seq[(String, String)]): Seq[String] =
     Seq("", s"## $title", "", text, "") ++ rows(catalogue)

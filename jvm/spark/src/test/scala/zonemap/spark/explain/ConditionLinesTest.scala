@@ -60,7 +60,7 @@ class ConditionLinesTest extends SharedSession {
     "rand() < 0.5" -> ConditionReason.NotDeterministic,
     s"i = (SELECT max(i) FROM $table)" -> ConditionReason.Subquery,
     "s LIKE '%3'" -> ConditionReason.TextInside("s", "n-grams need 3 bytes in a row of the pattern"),
-    "s LIKE '%a_b%cde'" -> ConditionReason.TextInside("s", "the fact ngrams(s) would prune by it"),
+    "s LIKE '%a_b%cde'" -> ConditionReason.TextInside("s", "only n-grams of s could evaluate it"),
     "s RLIKE '345$'" -> ConditionReason.TextInside("s", "n-grams cannot evaluate this condition"),
     "s LIKE '%3%' OR id = 3" -> ConditionReason.TextInside("s", "n-grams cannot evaluate this condition"),
     "CAST(id AS STRING) LIKE '%345%'" ->
@@ -69,8 +69,8 @@ class ConditionLinesTest extends SharedSession {
     "_file LIKE 'x%'" -> ConditionReason.MetadataColumn("_file"),
     "array_contains(tags, 3)" -> ConditionReason.ColumnType("tags", "array"),
     "length(bytes) = 3" -> ConditionReason.ColumnType("bytes", "binary"),
-    "hidden = 3" -> ConditionReason.NoBounds.of(Seq("hidden")),
-    "hidden + 1 = 3" -> ConditionReason.NoBounds.of(Seq("hidden")),
+    "hidden = 3" -> ConditionReason.NoBounds("hidden"),
+    "hidden + 1 = 3" -> ConditionReason.NoBounds("hidden"),
     "id + i = 30" -> ConditionReason.Columns(Seq("id", "i")),
     "hash(id) = 1" -> ConditionReason.Function("hash(id)")
   )

@@ -40,7 +40,7 @@ class SortEstimateTest extends SharedSession {
   private def keptFiles(table: String, where: String): Long =
     whyNot(table, where).find(_.getAs[String]("part") == "scan").get.getAs[Long]("files_after")
 
-  private val Estimate = "would keep about ([\\d,]+) file".r
+  private val Estimate = "(?:Sorting by `\\w+`|A sort) would keep about ([\\d,]+) file".r
 
   private def estimates(where: String): Seq[Long] =
     whyNot(unsorted, where).toSeq

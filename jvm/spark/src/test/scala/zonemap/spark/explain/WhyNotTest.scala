@@ -97,7 +97,7 @@ class WhyNotTest extends SharedSession {
     assert(remedy.contains("Sorting by `mixed` would keep about 2 files") && remedy.contains("bloom(mixed)"), remedy)
   }
 
-  test("a bloom filter takes at most the size that is named, and is not advised where there is one") {
+  test("a bloom filter takes about the size that is named, and is not advised where there is one") {
     val table = "lake.db.bloom_sizes"
     sql(s"DROP TABLE IF EXISTS $table")
     sql(
@@ -105,10 +105,10 @@ class WhyNotTest extends SharedSession {
         "SELECT id * 7919 % 4000 AS k FROM RANGE(0, 4000, 1, 5)")
     build(table)
     def remedy = whyNot(s"SELECT * FROM $table WHERE k = 30").map(text(_, "remedy")).mkString
-    val most = "at most ([\\d.]+) KB".r.findFirstMatchIn(remedy).map(_.group(1).toDouble * 1000).get
+    val expected = "it takes about ([\\d.]+) KB".r.findFirstMatchIn(remedy).map(_.group(1).toDouble * 1000).get
     val built = sql(s"CALL zonemap.system.build(table => '$table', facts => 'bloom(k)')").collect()
     val bytes = built.find(text(_, "part") == "bloom(k)").map(count(_, "bytes")).get
-    assert(bytes <= most && most <= 2 * bytes, s"$bytes bytes, at most $most")
+    assert(Math.abs(expected - bytes) <= 0.2 * bytes, s"$bytes bytes, expected $expected")
     assert(!remedy.contains("bloom"), remedy)
   }
 
@@ -196,14 +196,13 @@ class WhyNotTest extends SharedSession {
     assert(whyNot("SELECT * FROM why_not_view WHERE s = 'a;b';").exists(text(_, "table") == "lake.db.examples"))
   }
 
-  test("a column with a name that SQL quotes has a remedy that runs, and a long text of a condition is cut") {
+  test("a column with a name that SQL quotes has a remedy, and a long text of a condition is cut") {
     sql("DROP TABLE IF EXISTS lake.db.why_not_names")
     sql("CREATE TABLE lake.db.why_not_names USING iceberg AS SELECT concat('text ', id) AS `a b` FROM range(10)")
     sql("CALL zonemap.system.build('lake.db.why_not_names')").collect()
     val inside = whyNot("SELECT * FROM lake.db.why_not_names WHERE `a b` LIKE '%ext 3%'")
     val remedy = text(inside.find(text(_, "code") == "CONDITION_TEXT_INSIDE").get, "remedy")
-    assert(remedy.contains("facts => 'ngrams(`a b`)')"), remedy)
-    sql(remedy.take(remedy.indexOf(") if ") + 1)).collect()
+    assert(!remedy.contains("CALL") && remedy.contains("keep clearly fewer files"), remedy)
     val long = whyNot(s"SELECT * FROM lake.db.why_not_names WHERE `a b` = '${"x" * 100000}'")
     assert(long.forall(_.mkString.length < 2000), long.map(_.mkString.length))
   }
