@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from zonemap import InvalidArgumentError, identifiers
-from zonemap.procedures import statement
+from zonemap.calls import statement
 
 
 @pytest.mark.parametrize(

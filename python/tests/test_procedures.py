@@ -161,6 +161,19 @@ def test_build_sends_the_limit_of_facts_and_the_wish_for_an_estimate() -> None:
         zonemap.build(session, "t", facts=["bloom(a)"], estimate=1)  # type: ignore[arg-type]
 
 
+def test_the_footers_to_read() -> None:
+    session = _Session(BUILT)
+    zonemap.build(session, "t", footers=0)  # type: ignore[arg-type]
+    zonemap.refresh(session, "t", footers=500)  # type: ignore[arg-type]
+    assert session.statements == [
+        "CALL zonemap.system.build(table => 't', footers => 0)",
+        "CALL zonemap.system.refresh(table => 't', footers => 500)",
+    ]
+    for footers in (-1, 1.5, "all", True):
+        with pytest.raises(InvalidArgumentError, match="footers="):
+            zonemap.build(session, "t", footers=footers)  # type: ignore[arg-type]
+
+
 def test_status_returns_its_row() -> None:
     result = zonemap.status(_Session(STATUS), "lake.db.t")  # type: ignore[arg-type]
     assert isinstance(result, StatusResult)

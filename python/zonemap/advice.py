@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from zonemap import arguments as checked
 from zonemap import identifiers
+from zonemap.calls import call
 from zonemap.diagnosis import _as_text
 from zonemap.errors import InvalidArgumentError
-from zonemap.procedures import call
 from zonemap.results import _read, _Rows
 
 if TYPE_CHECKING:

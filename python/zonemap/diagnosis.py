@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from zonemap import arguments as checked
 from zonemap import failures, identifiers
+from zonemap.calls import call, collect, without_trace
 from zonemap.errors import InvalidArgumentError
-from zonemap.procedures import call, collect, columns_argument, without_trace
+from zonemap.procedures import columns_argument
 from zonemap.results import _OneRow, _read, _Rows
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from zonemap import failures, plain
+from zonemap.calls import without_trace
 from zonemap.diagnosis import _as_text
 from zonemap.errors import InvalidArgumentError, ProcedureError, ZonemapError
-from zonemap.procedures import without_trace
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from zonemap import arguments as checked
-from zonemap.procedures import call, collect
+from zonemap.calls import call, collect
 from zonemap.results import _read, _Rows
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from zonemap.ingest.results import (
     QuarantinedRecord,
     RequeuedRecord,
 )
-from zonemap.procedures import call
+from zonemap.calls import call
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

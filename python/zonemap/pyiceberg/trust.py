@@ -67,7 +67,8 @@ class Trust:
         specs = segment.manifests.spec_ids()
         return segment.may_be_unproven() or any(
             field_id in segment.doubted
-            or _is_text(segment.column(field_id)) or any(self._position(spec, field_id) != _OF_FILE for spec in specs)
+            or _is_text(segment.column(field_id))
+            or any(self._position(spec, field_id) != _OF_FILE for spec in specs)
             for field_id in fields(node)
         )
 

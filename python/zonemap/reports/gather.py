@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zonemap import arguments as checked
-from zonemap import diagnosis, failures, identifiers, planned, procedures
+from zonemap import calls, diagnosis, failures, identifiers, planned, procedures
 from zonemap.diagnosis import ClusteringResult, WhyNotResult
 from zonemap.errors import InvalidArgumentError, ProcedureError, ZonemapError
 from zonemap.planned import HistoryResult
@@ -216,10 +216,10 @@ class _Gathering:
     def advice(self) -> tuple[Mapping[str, Any], ...] | None:
         """Returns the rows of the procedure ``advise``, or None if the session's zonemap has none."""
         try:
-            return tuple(procedures.call(self.spark, "advise", self.table))
+            return tuple(calls.call(self.spark, "advise", self.table))
         except ProcedureError as error:
             # The status of the table is there, so zonemap is active and only this procedure is unknown.
-            if (error.condition or "").startswith(procedures.ABSENT) or _UNKNOWN.match(str(error)):
+            if (error.condition or "").startswith(calls.ABSENT) or _UNKNOWN.match(str(error)):
                 return None
             self.notes.append(f"The advice is missing: {error}")
             return ()
