@@ -34,7 +34,7 @@ private[zonemap] object FileIOByteSource {
   private val EdgeBytes = 64 << 10
 
   /**
-   * Opens `root/path`.
+   * Opens `root/path`. Reads go through the FileIO with which `access` has used the store last.
    *
    * @param root the folder of the table's index
    * @param sizeBytes the size that the index recorded for the file
@@ -204,7 +204,8 @@ private[zonemap] object FileIOByteSource {
       try {
         val bytes = new Array[Byte](range.length)
         access.requests.timed(root) {
-          Using.resource(io.newInputFile(location, sizeBytes).newStream()) {
+          val newest = access.ioOf(root).getOrElse(io)
+          Using.resource(newest.newInputFile(location, sizeBytes).newStream()) {
             case ranges: RangeReadable => ranges.readFully(range.offset, bytes)
             case stream =>
               stream.seek(range.offset)

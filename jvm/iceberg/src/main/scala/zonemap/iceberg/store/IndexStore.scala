@@ -32,6 +32,7 @@ import zonemap.core.version.{FactRef, SegmentRef, StoreNames, VersionFile}
  */
 private[zonemap] final class IndexStore(io: FileIO, val root: String, val access: StoreAccess) {
   private val folder = new StoreFolder(root)
+  access.use(root, io)
 
   /**
    * The version recorded for a snapshot, if there is one.

@@ -1,7 +1,10 @@
 package zonemap.iceberg.store
 
+import java.lang.ref.WeakReference
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicInteger
+
+import org.apache.iceberg.io.FileIO
 
 /**
  * The resources that all reads and writes of stores share: threads, the cache of fetched ranges, spilled segments, and
@@ -21,6 +24,21 @@ private[zonemap] final class StoreAccess {
 
   val requests = new StoreRequests
 
+  private val newestIO = new ConcurrentHashMap[String, WeakReference[FileIO]]
+
+  /**
+   * Reads the files of a store through `io` from now on. A catalog closes the FileIO of a table object that nobody uses
+   * any more, and the keys of an older one expire, while segments that were opened through it are still read.
+   */
+  def use(root: String, io: FileIO): Unit =
+    if (!ioOf(root).exists(_ eq io)) {
+      newestIO.put(root, new WeakReference(io))
+      if (newestIO.size > StoreAccess.ManyStores) newestIO.values.removeIf(_.get == null): Unit
+    }
+
+  /** The FileIO through which a store was used last; `None` if its table is used no more. */
+  def ioOf(root: String): Option[FileIO] = Option(newestIO.get(root)).flatMap(held => Option(held.get))
+
   /** For each store, the threads that write a version of it or wait to do so. */
   private val writing = new ConcurrentHashMap[String, AtomicInteger]
 
@@ -38,4 +56,10 @@ private[zonemap] final class StoreAccess {
   private val folders = new PrivateFolders
   val cold = new ColdCache(folders)
   val spill = new SpillFiles(() => cold.settings, folders)
+}
+
+private object StoreAccess {
+
+  /** Above this number of stores, those of tables that are used no more are removed. */
+  private val ManyStores = 1000
 }

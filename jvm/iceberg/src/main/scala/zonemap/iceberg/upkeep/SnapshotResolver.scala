@@ -37,6 +37,8 @@ private[zonemap] final class SnapshotResolver(process: IndexProcess, upkeep: Upk
     val index = process.tables.of(table)
     val key = SnapshotKey.of(snapshot)
     process.tables.seen(index, table, settings)
+    // segments that are open are read through the FileIO of this table object, which is not closed during the plan
+    process.storeOf(table, settings): Unit
     index.get(key) match {
       case Some(known) => Right(ResolvedSnapshot(known, PlanMode.Exact, Tier.Hot))
       case None =>
