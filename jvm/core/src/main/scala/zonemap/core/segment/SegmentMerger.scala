@@ -41,9 +41,14 @@ private[zonemap] object SegmentMerger {
       evidence: Int => Option[(Provenance, Seq[Int])]): Array[Byte] = {
     val builder = new SegmentBuilder(columns(Seq(segment)))
     (segment.evidence.names ++ names).foreach { case (id, of) => builder.name(id, of) }
-    append(builder, segment, live, file => evidence(file._1).fold(file._2) { case (found, doubted) =>
-      file._2.copy(provenance = found, doubted = doubted)
-    })
+    append(
+      builder,
+      segment,
+      live,
+      file =>
+        evidence(file._1).fold(file._2) { case (found, doubted) =>
+          file._2.copy(provenance = found, doubted = doubted)
+        })
     builder.build()
   }
 

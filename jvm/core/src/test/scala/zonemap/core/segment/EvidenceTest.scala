@@ -15,7 +15,8 @@ class EvidenceTest extends AnyFunSuite {
 
   private def segment(names: Map[Int, String], files: (Provenance, Seq[Int])*): Segment = {
     val builder = new SegmentBuilder(columns)
-    builder.beginManifest(ManifestIdentity(s"m${names.hashCode}", 1, 0, 0, 1, 1, 1L, null, files.size, 0, 0, null, null, null))
+    builder.beginManifest(
+      ManifestIdentity(s"m${names.hashCode}", 1, 0, 0, 1, 1, 1L, null, files.size, 0, 0, null, null, null))
     val partition = builder.partition(0, Array.empty)
     names.foreach { case (id, digest) => builder.name(id, digest) }
     files.zipWithIndex.foreach { case ((provenance, doubted), i) =>

@@ -37,19 +37,22 @@ private[zonemap] final class EvidenceBuild(process: IndexProcess) {
       most: Int): EvidenceResult = {
     val started = System.nanoTime()
     val store = process.storeOf(table, settings)
-    val index = process.tables.of(table).get(SnapshotKey.of(snapshot)).orElse(StoredSnapshots.load(table, snapshot, store))
+    val index =
+      process.tables.of(table).get(SnapshotKey.of(snapshot)).orElse(StoredSnapshots.load(table, snapshot, store))
     val open = index.fold(Seq.empty[(LiveSegment, Array[Int])])(openFiles(table, _, store.root))
     val tasks = withinBudget(open, most).map { case (live, rows) =>
       live -> FooterTask.group(live.origin.stored.get.ref, rows)
     }
     val findings = runner.check(tasks.flatMap(_._2), store)
-    val bySegment = tasks.foldLeft((findings, Seq.empty[(LiveSegment, Seq[FooterFindings])])) {
-      case ((left, done), (live, group)) =>
+    val bySegment = tasks
+      .foldLeft((findings, Seq.empty[(LiveSegment, Seq[FooterFindings])])) { case ((left, done), (live, group)) =>
         val (of, rest) = left.splitAt(group.size)
         (rest, done :+ (live -> of))
-    }._2
+      }
+      ._2
     if (bySegment.nonEmpty) {
-      val changed = bySegment.map { case (live, of) => live -> evidenced(table, live, of) }.toMap[LiveSegment, LiveSegment]
+      val changed =
+        bySegment.map { case (live, of) => live -> evidenced(table, live, of) }.toMap[LiveSegment, LiveSegment]
       val segments = index.get.segments.map(live => changed.getOrElse(live, live))
       process.save(table, index.get.withSegments(segments), store, settings): Unit
     }
@@ -68,7 +71,9 @@ private[zonemap] final class EvidenceBuild(process: IndexProcess) {
   private def openFiles(table: Table, index: SnapshotIndex, storeRoot: String): Seq[(LiveSegment, Array[Int])] =
     index.segments.reverse.filter(_.origin.isStoredIn(storeRoot)).map { live =>
       val segment = live.segment
-      val isRenamed = segment.evidence.names.exists { case (id, digest) => !MappedNames.digest(table, id).contains(digest) }
+      val isRenamed = segment.evidence.names.exists { case (id, digest) =>
+        !MappedNames.digest(table, id).contains(digest)
+      }
       live -> live.liveRows().toArray.filter { row =>
         FooterTask.isOpen(segment, row) || (isRenamed && segment.provenance(row).byName)
       }

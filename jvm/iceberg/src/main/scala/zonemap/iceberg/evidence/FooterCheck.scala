@@ -11,13 +11,12 @@ private[evidence] final case class FileEvidence(provenance: Provenance, doubted:
 private[evidence] object FooterCheck {
 
   /** @param told by field id, the type and the bounds of each column in the segment */
-  def evidence(
-      footer: Option[ParquetFooter],
-      records: Long,
-      told: Map[Int, (ColumnType, ColumnBounds)]): FileEvidence =
+  def evidence(footer: Option[ParquetFooter], records: Long, told: Map[Int, (ColumnType, ColumnBounds)]): FileEvidence =
     footer.filter(_.records == records).fold(FileEvidence(Provenance.Refuted, Nil)) { found =>
       val claimed = told.filter { case (_, (_, bounds)) => claims(bounds) }
-      val (agreed, doubted) = claimed.partition { case (id, (_, bounds)) => found.columns.get(id).exists(agrees(_, bounds)) }
+      val (agreed, doubted) = claimed.partition { case (id, (_, bounds)) =>
+        found.columns.get(id).exists(agrees(_, bounds))
+      }
       val exact = found.statesExtremes && agreed.forall { case (id, (columnType, bounds)) =>
         columnType.encoding != Encoding.Longs || !bounds.tight || isExtreme(found.columns(id), bounds)
       }

@@ -40,10 +40,7 @@ private[zonemap] final case class FooterTask(segment: SegmentRef, rows: Array[In
             None
         }
       }.toArray
-      FooterFindings(
-        found.map(_._1),
-        found.map(_._2.provenance.code),
-        found.map(_._2.doubted.toArray))
+      FooterFindings(found.map(_._1), found.map(_._2.provenance.code), found.map(_._2.doubted.toArray))
     } finally opened.close()
   }
 }

@@ -49,14 +49,14 @@ private[evidence] object FooterTypes {
   /** A value of a footer, for a type of which [[states]] is true; `None` if it is not a value of the column. */
   def encode(column: ColumnType, value: Any): Option[ZoneValue] =
     (column, value) match {
-      case (BooleanType, v: java.lang.Boolean)    => Some(ZoneValues.ofBoolean(v))
-      case (decimal: DecimalType, v: Number)      => decimalOf(BigInteger.valueOf(v.longValue), decimal)
-      case (decimal: DecimalType, v: Binary)      => decimalOf(new BigInteger(v.getBytes), decimal)
-      case (_: DecimalType, _)                    => None
-      case (StringType | BinaryType, v: Binary)   => Some(ZoneValues.ofBytes(v.getBytes))
-      case (_: FixedType, v: Binary)              => Some(ZoneValues.ofBytes(v.getBytes))
-      case (_, v: Number)                         => Some(ZoneValues.ofLong(v.longValue))
-      case _                                      => None
+      case (BooleanType, v: java.lang.Boolean)  => Some(ZoneValues.ofBoolean(v))
+      case (decimal: DecimalType, v: Number)    => decimalOf(BigInteger.valueOf(v.longValue), decimal)
+      case (decimal: DecimalType, v: Binary)    => decimalOf(new BigInteger(v.getBytes), decimal)
+      case (_: DecimalType, _)                  => None
+      case (StringType | BinaryType, v: Binary) => Some(ZoneValues.ofBytes(v.getBytes))
+      case (_: FixedType, v: Binary)            => Some(ZoneValues.ofBytes(v.getBytes))
+      case (_, v: Number)                       => Some(ZoneValues.ofLong(v.longValue))
+      case _                                    => None
     }
 
   private def decimalOf(unscaled: BigInteger, decimal: DecimalType): Option[ZoneValue] =

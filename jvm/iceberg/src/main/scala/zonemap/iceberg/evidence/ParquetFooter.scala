@@ -60,7 +60,8 @@ private[evidence] object ParquetFooter {
         footer.getBlocks.asScala.iterator.map(_.getRowCount).sum,
         columns(footer, leaves(message), schema, wanted),
         hasIds,
-        ExactWriters.exists(writer.startsWith))
+        ExactWriters.exists(writer.startsWith)
+      )
     }
   }
 
@@ -85,8 +86,13 @@ private[evidence] object ParquetFooter {
       wanted: Map[Int, ColumnType]): Map[Int, FooterColumn] = {
     val parents = TypeUtil.indexParents(schema.asStruct())
     def pathOf(id: Int): Seq[Int] =
-      Iterator.iterate(Option(Integer.valueOf(id)))(_.flatMap(i => Option(parents.get(i)))).takeWhile(_.isDefined)
-        .flatten.map(_.intValue).toSeq.reverse
+      Iterator
+        .iterate(Option(Integer.valueOf(id)))(_.flatMap(i => Option(parents.get(i))))
+        .takeWhile(_.isDefined)
+        .flatten
+        .map(_.intValue)
+        .toSeq
+        .reverse
     for {
       (id, columnType) <- wanted
       Seq(column) <- Seq(stored.filter(_.ids.last == id))

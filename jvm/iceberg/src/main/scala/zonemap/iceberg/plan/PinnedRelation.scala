@@ -104,7 +104,8 @@ private[zonemap] final class PinnedRelation(
   /** The purposes for which bounds of the relation's files may be used. */
   def trust: BoundsTrust = trustOf(PartitionTuples.specsById(table.specs()).get)
 
-  def trustOf(specs: Int => Option[PartitionSpec]): BoundsTrust = new BoundsTrust(facts, specs, MappedNames.digest(table, _))
+  def trustOf(specs: Int => Option[PartitionSpec]): BoundsTrust =
+    new BoundsTrust(facts, specs, MappedNames.digest(table, _))
 
   /**
    * Discards the index of a snapshot after a failure, so that the next query loads it from the store or the manifests

@@ -196,9 +196,9 @@ private[iceberg] object BoundsTrust {
 
   private def isIcebergs(leaf: Leaf): Boolean =
     leaf match {
-      case In(_, values)                                                      => values.size <= MaxElements
-      case _: Compare | _: StartsWith | _: IsNull | _: NotNull | _: IsNaN     => true
-      case _: DistinctFrom | _: NotInOrNull | _: NotStartsWithOrNull          => true
-      case _                                                                  => false
+      case In(_, values)                                                  => values.size <= MaxElements
+      case _: Compare | _: StartsWith | _: IsNull | _: NotNull | _: IsNaN => true
+      case _: DistinctFrom | _: NotInOrNull | _: NotStartsWithOrNull      => true
+      case _                                                              => false
     }
 }

@@ -77,8 +77,8 @@ private[spark] object ConditionReasons {
           case Some(_) if parts.forall(_.bytes.length < FactHashes.GramBytes) =>
             s"n-grams need ${FactHashes.GramBytes} bytes in a row of the pattern"
           case Some(_) if parts.exists(ReplacedText.isIn) => CannotEvaluate
-          case Some(column) if columns.knowsTexts(column)    => s"its files have no fact of ${column.name}"
-          case Some(column)                                  => s"only n-grams of ${column.name} could evaluate it"
+          case Some(column) if columns.knowsTexts(column) => s"its files have no fact of ${column.name}"
+          case Some(column)                               => s"only n-grams of ${column.name} could evaluate it"
         }
       case _ => CannotEvaluate
     }
