@@ -6,7 +6,7 @@ import random
 
 from support.fuzz.predicates import STRINGS, Predicate, value
 from support.fuzz.recipe import Column
-from support.fuzz.values import TYPES
+from support.fuzz.values import MALFORMED, TYPES
 
 #: Units of date_trunc and trunc; ODD_UNITS has units that at least one of the two functions does not support.
 UNITS = ("YEAR", "YYYY", "QUARTER", "MONTH", "MM", "WEEK", "DAY", "DD", "HOUR", "MINUTE", "SECOND", "MICROSECOND")
@@ -51,7 +51,7 @@ BY_KIND: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("int", "long"), _NUMBERS + _WHOLE),
     **dict.fromkeys(("float", "double"), _NUMBERS + _FRACTIONS + ("isnan({x})", "nanvl({x}, 0)")),
     **dict.fromkeys(("decimal9", "decimal18", "decimal38", "decimal38_38"), (*_NUMBERS, "floor({x})", "ceil({x})")),
-    **dict.fromkeys((*STRINGS, "uuid"), _TEXTS),
+    **dict.fromkeys((*STRINGS, "uuid", MALFORMED), _TEXTS),
     "date": _DAYS + _TRUNCATED[20:],
     "timestamp": _DAYS + _STAMPS * 2 + _INSTANTS + _TRUNCATED,
     "timestamp_ntz": _DAYS + _STAMPS * 2 + _TRUNCATED,

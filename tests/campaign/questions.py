@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from support.fuzz.recipe import Column
-from support.fuzz.values import TYPES
+from support.fuzz.values import MALFORMED, TYPES
 
 from campaign import conditions
 from campaign.queries import Check
@@ -159,7 +159,7 @@ def _shown(value: str, column: Column) -> str:
         return "count(*)"
     if function == "count":
         return f"count({name})"
-    if column.kind == "binary":
+    if column.kind in ("binary", MALFORMED):
         return f"hex({function}({name}))"
     # the judge regards 0.0 and -0.0 as equal, but not their texts
     return f"{function}({name})" if TYPES[column.kind].is_float else f"CAST({function}({name}) AS STRING)"

@@ -109,6 +109,41 @@ def loosen(spark: SparkSession, table: str, columns: dict[str, str], by: int) ->
     iceberg_api.forge_metrics(spark, table, edit)
 
 
+def unknown_nulls(spark: SparkSession, table: str, columns: dict[str, str]) -> None:
+    """States null counts of 0 and bounds of 0 to 0 for the columns, as writers do that know neither."""
+
+    def edit(path: str, metrics: iceberg_api.Metrics) -> None:
+        for column, kind in columns.items():
+            metrics.nulls(column, 0)
+            metrics.bounds(column, *2 * [struct.pack(_WIDTHS[kind], 0)])
+
+    iceberg_api.forge_metrics(spark, table, edit)
+
+
+def commit_counts(spark: SparkSession, table: str) -> None:
+    """States the record count of the whole table for each file, as writers do that count a commit once."""
+    total = sum(file.recordCount() for file in iceberg_api.data_files(spark, table).values())
+
+    def edit(path: str, metrics: iceberg_api.Metrics) -> None:
+        metrics.records = total
+
+    iceberg_api.forge_metrics(spark, table, edit)
+
+
+def cut_times(spark: SparkSession, table: str, columns: list[str]) -> None:
+    """Cuts the upper bounds of the columns, which are of timestamps, to milliseconds."""
+
+    def edit(path: str, metrics: iceberg_api.Metrics) -> None:
+        for column in columns:
+            raw = metrics.upper.get(metrics.field_id(column))
+            if raw is not None:
+                cut = struct.unpack("<q", bytes(raw.array()))[0] // 1000 * 1000
+                held = bytearray(struct.pack("<q", cut))
+                metrics.upper.put(metrics.field_id(column), spark._jvm.java.nio.ByteBuffer.wrap(held))
+
+    iceberg_api.forge_metrics(spark, table, edit)
+
+
 def equality_delete(spark: SparkSession, table: str, column: str, values: list[Any]) -> None:
     iceberg_api.equality_delete(spark, table, column, values)
 
@@ -185,6 +220,9 @@ STEPS: dict[str, Callable[..., None]] = {
     "add_java_column": tables.add_java_column,
     "add_default": add_default,
     "loosen": loosen,
+    "unknown_nulls": unknown_nulls,
+    "commit_counts": commit_counts,
+    "cut_times": cut_times,
     "equality_delete": equality_delete,
     "other_tuples": other_tuples,
     "damage": damage,

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from support.fuzz import recipe as recipes
 from support.fuzz import states
 from support.fuzz.recipe import Column, Recipe
-from support.fuzz.values import JAVA_TYPES, TYPES
+from support.fuzz.values import DRAWN, JAVA_TYPES, MALFORMED, TYPES
 
 from campaign import steps
 from campaign.other_writers import ARROW
@@ -22,7 +22,7 @@ MODES = ("write.delete.mode", "write.update.mode", "write.merge.mode")
 
 
 def columns_of(rng: random.Random, *needed: str) -> list[Column]:
-    kinds = [*needed, *rng.sample(sorted(set(TYPES) - set(JAVA_TYPES)), 3)]
+    kinds = [*needed, *rng.sample(sorted(set(DRAWN) - set(JAVA_TYPES)), 3)]
     made = [
         Column(f"c{i}_{kind}", kind, rng.choice(recipes.STYLES), rng.choice((0, 0, 0.15)), rng.choice((0, 0, 0.08)))
         for i, kind in enumerate(kinds)
@@ -237,6 +237,48 @@ def by_pyiceberg(rng: random.Random, spark: Notebook, seed: str, table: str) -> 
     return World("by_pyiceberg", recipe, spark)
 
 
+def malformed(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
+    """Creates a table of texts whose bytes are not UTF-8; Iceberg's bounds of them hold U+FFFD in place of bytes."""
+    recipe = plain(rng, seed, table, MALFORMED, MALFORMED, "string")
+    recipe.formats = rng.choice((["parquet"], ["parquet"], ["orc"], ["parquet", "orc"]))
+    recipe.props = dict(rng.choice(recipes.PROPERTIES))
+    recipes.create(spark, recipe)
+    for _ in range(2):
+        recipes.append(spark, recipe, rng.randint(4, 6))
+    return World("malformed", recipe, spark, set(recipe.formats), aim=recipe.columns[:3])
+
+
+def unknown_nulls(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
+    """Creates a table whose manifests state null counts and bounds of 0 for columns that hold nulls and other values."""
+    recipe = plain(rng, seed, table, "int", "long", "timestamp")
+    forged = recipe.columns[:3]
+    for column in forged:
+        column.null_rate = rng.choice((0, 0.15, 0.4))
+    recipes.create(spark, recipe)
+    recipes.append(spark, recipe, rng.randint(5, 8))
+    spark.noted("unknown_nulls", table, {c.name: c.kind for c in rng.sample(forged, rng.choice((1, 2, 3)))})
+    return World("unknown_nulls", recipe, spark, aim=forged)
+
+
+def commit_counts(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
+    """Creates a table whose manifests state the record count of the whole table for each file."""
+    recipe = plain(rng, seed, table, "int", "string")
+    recipes.create(spark, recipe)
+    recipes.append(spark, recipe, rng.randint(5, 8))
+    spark.noted("commit_counts", table)
+    return World("commit_counts", recipe, spark)
+
+
+def cut_times(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
+    """Creates a table whose upper bounds of timestamps are cut to milliseconds, below the greatest values."""
+    recipe = plain(rng, seed, table, "timestamp", "timestamp", "timestamp_ntz")
+    recipes.create(spark, recipe)
+    recipes.append(spark, recipe, rng.randint(5, 8))
+    forged = recipe.columns[:3]
+    spark.noted("cut_times", table, [c.name for c in forged])
+    return World("cut_times", recipe, spark, aim=forged)
+
+
 WORLDS: tuple[Callable[[random.Random, Notebook, str, str], World], ...] = (
     native,
     imported,
@@ -251,6 +293,10 @@ WORLDS: tuple[Callable[[random.Random, Notebook, str, str], World], ...] = (
     constants,
     by_pyiceberg,
     migrated,
+    malformed,
+    unknown_nulls,
+    commit_counts,
+    cut_times,
 )
 
 

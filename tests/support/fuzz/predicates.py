@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from support.fuzz.recipe import Column
-from support.fuzz.values import SPAN, TYPES, draw, quote
+from support.fuzz.values import MALFORMED, SPAN, TYPES, draw, quote
 
 COMPARE = ("=", "=", "=", "<>", "<=>", "<", "<=", ">", ">=")
 UNORDERED = ("boolean", "uuid", "float", "double")  # only two values, another order in Iceberg, or NaN
@@ -70,6 +70,8 @@ def leaf(rng: random.Random, columns: list[Column]) -> Predicate:
         return made(rng.choice((f"NOT ({name} <=> {lit()})", f"{name} <=> NULL", f"NOT ({name} <=> NULL)")), "<=>")
     if column.kind in STRINGS:
         return made(*_string_leaf(rng, column))
+    if column.kind == MALFORMED:
+        return made(*_malformed_leaf(rng, column))
     if kind.is_float and choice < 0.9:
         return made(
             rng.choice((f"isnan({name})", f"NOT isnan({name})", f"{name} = CAST('NaN' AS {kind.ddl})")), "isnan"
@@ -100,6 +102,24 @@ def _string_leaf(rng: random.Random, column: Column) -> tuple[str, str]:
             (f"substring({column.name}, 1, 3) = {quote(whole[:3])}", "function"),
             (f"upper({column.name}) = {quote(whole.upper())}", "function"),
             (f"length({column.name}) > {rng.choice((0, 7, 30))}", "function"),
+        )
+    )
+
+
+def _malformed_leaf(rng: random.Random, column: Column) -> tuple[str, str]:
+    """Draws a condition on the first bytes, the whole bytes or the characters of a text that may not be UTF-8."""
+    whole, name, of = bytes(value(rng, column)), column.name, TYPES[column.kind].literal
+    start = of(whole[: rng.choice((1, 2, 3, 15, 16, 17))])
+    return rng.choice(
+        (
+            (f"startswith({name}, {start})", "LIKE"),
+            (f"{name} LIKE concat({start}, '%')", "LIKE"),
+            (f"NOT startswith({name}, {start})", "NOT LIKE"),
+            (f"{name} >= {start} AND length({name}) > 7", "function"),
+            (f"coalesce({name}, '') {rng.choice(('<', '>', '='))} {start}", "function"),
+            (f"CAST({name} AS BINARY) {rng.choice(('<', '>', '='))} X'{whole.hex().upper()}'", "function"),
+            (f"hex({name}) = '{whole.hex().upper()}'", "function"),
+            (f"{name} {rng.choice(('<', '>', '<>'))} CAST(X'EFBFBD' AS STRING)", "function"),
         )
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from support import tables
-from support.fuzz.values import JAVA_TYPES, SPAN, TYPES, draw
+from support.fuzz.values import DRAWN, JAVA_TYPES, SPAN, TYPES, draw
 
 STYLES = ("clustered",) * 5 + ("random", "few", "constant")
 ROWS_A_FILE = 6
@@ -86,12 +86,12 @@ class Recipe:
 def make(seed: str, table: str, **fixed: Any) -> Recipe:
     """Creates the recipe of a seed; `fixed` overrides fields for tests that need certain values."""
     rng = random.Random(seed)
-    kinds = rng.sample(sorted(TYPES), rng.randint(5, 8))
+    kinds = rng.sample(DRAWN, rng.randint(5, 8))
     columns = [
         Column(f"c{i}_{kind}", kind, rng.choice(STYLES), rng.choice((0, 0, 0.2)), rng.choice((0, 0, 0.08)))
         for i, kind in enumerate(kinds)
     ]
-    leaves = rng.sample(sorted(set(TYPES) - set(JAVA_TYPES)), 2)
+    leaves = rng.sample(sorted(set(DRAWN) - set(JAVA_TYPES)), 2)
     columns += [Column(f"st.x{i}_{kind}", kind, "clustered", 0.1, 0.03) for i, kind in enumerate(leaves)]
     few = Column("few", rng.choice(("int", "string", "date", "boolean", "long")), "few", rng.choice((0, 0.1)), 0)
     columns.append(few)

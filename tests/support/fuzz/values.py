@@ -118,6 +118,25 @@ def _timestamp(ddl: str, select: str, word: str) -> ValueType:
     )
 
 
+#: Beginnings of texts in the order of their bytes: 15 or 14 letters before a malformed byte, which is the last character
+#: of a bound or the one before it, letters, lone bytes, EUC-KR, Hangul, surrogates of CESU-8, U+FFFD and its neighbours,
+#: an emoji, and bytes that no UTF-8 has.
+MALFORMED_STARTS = tuple(
+    bytes.fromhex(text)
+    for text in (
+        *("61" * 15 + "80", "61" * 15 + "EFBFBE", "61" * 15 + "F09F9880", "61" * 15 + "FF", "61" * 14 + "FF"),
+        *("62", "7A", "80", "9F92", "B0A1B3AA", "C3", "C3A9", "E0A0", "EAB080EB8298", "EDA080EDB080", "EEBF"),
+        *("EFBFBC", "EFBFBD", "EFBFBE", "F09F", "F09F9880", "F4908080", "FC", "FF"),
+    )
+)
+
+
+def _malformed(position: int) -> bytearray:
+    """Returns the bytes of a text that may be no UTF-8."""
+    start = MALFORMED_STARTS[position * len(MALFORMED_STARTS) // SPAN]
+    return bytearray(start + f"{position:06d}".encode())
+
+
 TYPES: dict[str, ValueType] = {
     "boolean": ValueType(
         "BOOLEAN", "BOOLEAN", "{}", lambda p: p >= SPAN // 2, (), lambda v: str(v).upper(), partitions=("{}",)
@@ -191,6 +210,18 @@ TYPES: dict[str, ValueType] = {
         quote,
     ),
 }
+
+#: Texts whose bytes may not be UTF-8. No table has them by chance.
+MALFORMED = "malformed"
+DRAWN = tuple(sorted(TYPES))
+TYPES[MALFORMED] = ValueType(
+    "STRING",
+    "BINARY",
+    "CAST({} AS STRING)",
+    _malformed,
+    tuple(map(bytearray, MALFORMED_STARTS)),
+    lambda v: f"CAST(X'{bytes(v).hex().upper()}' AS STRING)",
+)
 
 #: Columns Spark's CREATE TABLE cannot name; the recipe adds them with Iceberg's own API.
 JAVA_TYPES = {"uuid": "UUIDType"}
