@@ -27,6 +27,7 @@ private[zonemap] final case class FooterTask(segment: SegmentRef, rows: Array[In
       val wanted = columns.map { case (id, column) => id -> column.columnType }.toMap
       val paths = opened.newPathReader()
       val mapping = MappedNames.of(table)
+      var unread = 0
       val found = rows.iterator.flatMap { row =>
         val path = paths.path(row)
         try {
@@ -36,10 +37,13 @@ private[zonemap] final case class FooterTask(segment: SegmentRef, rows: Array[In
           Some(row -> FooterCheck.evidence(footer, opened.recordCount(row), told))
         } catch {
           case NonFatal(e) =>
-            FooterTask.log.warn(s"Zonemap: the footer of '$path' cannot be read: $e. Its statistics stay unproven.")
+            if (unread == 0)
+              FooterTask.log.warn(s"Zonemap: the footer of '$path' cannot be read: $e. Its statistics stay unproven.")
+            unread += 1
             None
         }
       }.toArray
+      if (unread > 1) FooterTask.log.warn(s"Zonemap: the footers of $unread files of ${table.name()} cannot be read.")
       FooterFindings(found.map(_._1), found.map(_._2.provenance.code), found.map(_._2.doubted.toArray))
     } finally opened.close()
   }
