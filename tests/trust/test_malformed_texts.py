@@ -81,6 +81,34 @@ def test_rows(spark, texts, keys, query: str) -> None:
     assert_rows_equal_off_on(spark, query.format(t=texts, k=keys))
 
 
+@pytest.fixture(scope="module")
+def in_partitions(base) -> str:
+    """Texts in partitions of their first character, of which the tuples hold U+FFFD."""
+    from support import session
+
+    spark = session.get()
+    table = "lake.trust.text_partitions"
+    spark.sql(f"CREATE TABLE {table} (id INT, s STRING) USING iceberg PARTITIONED BY (truncate(1, s))")
+    for i, text in enumerate(TEXTS):
+        spark.sql(f"INSERT INTO {table} SELECT {i + 1}, CAST(X'{text}' AS STRING)")
+    product.build(spark, table)
+    return table
+
+
+PARTITION_QUERIES = (
+    "SELECT id, hex(s) FROM {t} ORDER BY s DESC LIMIT 1",
+    "SELECT id FROM {t} WHERE coalesce(s, '') > CAST(X'F0908080' AS STRING)",
+    "SELECT id FROM {t} WHERE if(id >= 0, s, NULL) >= CAST(X'F0908080' AS STRING)",
+    "SELECT hex(max(s)), count(*) FROM {t} WHERE coalesce(s, '') >= CAST(X'F0908080' AS STRING)",
+    "SELECT id FROM {t} WHERE coalesce(s, '') < CAST(X'B1' AS STRING)",
+)
+
+
+@pytest.mark.parametrize("query", PARTITION_QUERIES)
+def test_partitions_of_a_part_of_a_text(spark, in_partitions, query: str) -> None:
+    assert_rows_equal_off_on(spark, query.format(t=in_partitions))
+
+
 COMMANDS = (
     "MERGE INTO {t} t USING {k} k ON t.s = k.k WHEN MATCHED THEN UPDATE SET id = -t.id "
     "WHEN NOT MATCHED THEN INSERT (id, s) VALUES (100, k.k)",

@@ -71,13 +71,15 @@ private[zonemap] final class EvidenceBuild(process: IndexProcess) {
   private def openFiles(table: Table, index: SnapshotIndex, storeRoot: String): Seq[(LiveSegment, Array[Int])] =
     index.segments.reverse.filter(_.origin.isStoredIn(storeRoot)).map { live =>
       val segment = live.segment
-      val isRenamed = segment.evidence.names.exists { case (id, digest) =>
-        !MappedNames.digest(table, id).contains(digest)
-      }
+      val renamed = isRenamed(table, live)
       live -> live.liveRows().toArray.filter { row =>
-        FooterTask.isOpen(segment, row) || (isRenamed && segment.provenance(row).byName)
+        FooterTask.isOpen(segment, row) || (renamed && segment.provenance(row).byName)
       }
     }
+
+  /** Whether readers find a column by other names than when files of the segment were checked. */
+  private def isRenamed(table: Table, live: LiveSegment): Boolean =
+    live.segment.evidence.names.exists { case (id, digest) => !MappedNames.digest(table, id).contains(digest) }
 
   private def withinBudget(open: Seq[(LiveSegment, Array[Int])], most: Int): Seq[(LiveSegment, Array[Int])] =
     open
@@ -93,7 +95,10 @@ private[zonemap] final class EvidenceBuild(process: IndexProcess) {
       f.rows.indices.iterator.map(i => f.rows(i) -> (Provenance.ofCode(f.codes(i)) -> f.doubted(i).toSeq))
     }.toMap
     val names = live.segment.columnIds.flatMap(id => MappedNames.digest(table, id).map(id -> _)).toMap
-    compactor.withEvidence(live, names, found.get)
+    // what was proven under other names is proven no more, so that a later call checks these files again
+    def outdated(row: Int) =
+      Option.when(isRenamed(table, live) && live.segment.provenance(row).byName)(Provenance.Unknown -> Seq.empty[Int])
+    compactor.withEvidence(live, names, row => found.get(row).orElse(outdated(row)))
   }
 }
 

@@ -37,7 +37,8 @@ private[evidence] object FooterCheck {
       bounds.nans == Presence.Some || bounds.nans == Presence.All
 
   private def agrees(footer: FooterColumn, bounds: ColumnBounds): Boolean =
-    (bounds.nulls == Presence.Unknown || bounds.nulls == Presence.ofCounts(footer.nulls, footer.values)) &&
+    (footer.least != null || bounds.nulls == Presence.All || (bounds.lower == null && bounds.upper == null)) &&
+      (bounds.nulls == Presence.Unknown || bounds.nulls == Presence.ofCounts(footer.nulls, footer.values)) &&
       (footer.least == null || bounds.lower == null || bounds.lower.compare(footer.least) <= 0) &&
       (footer.greatest == null || bounds.upper == null || bounds.upper.compare(footer.greatest) >= 0)
 

@@ -2,14 +2,13 @@ package zonemap.iceberg.evidence
 
 import java.util.Locale
 
-import scala.util.control.NonFatal
-
 import org.apache.iceberg.{FileFormat, Table}
 import org.slf4j.LoggerFactory
 
 import zonemap.core.segment.{Provenance, Segment}
 import zonemap.core.version.SegmentRef
 import zonemap.iceberg.convert.MappedNames
+import zonemap.iceberg.report.Survivable
 import zonemap.iceberg.store.IndexStore
 
 /**
@@ -36,7 +35,8 @@ private[zonemap] final case class FooterTask(segment: SegmentRef, rows: Array[In
           val told = columns.map { case (id, column) => id -> (column.columnType -> column.bounds(row)) }.toMap
           Some(row -> FooterCheck.evidence(footer, opened.recordCount(row), told))
         } catch {
-          case NonFatal(e) =>
+          // a damaged footer may promise more memory than there is
+          case Survivable(e) =>
             if (unread == 0)
               FooterTask.log.warn(s"Zonemap: the footer of '$path' cannot be read: $e. Its statistics stay unproven.")
             unread += 1
@@ -68,7 +68,8 @@ private[zonemap] object FooterTask {
     segment.format(row).toUpperCase(Locale.ROOT) == FileFormat.PARQUET.name()
 
   def group(segment: SegmentRef, rows: Array[Int]): Seq[FooterTask] =
-    rows.grouped(FilesOfTask).map(FooterTask(segment, _)).toSeq
+    // the ordinals of a reference that was read from a version are not serializable, and no task needs them
+    rows.grouped(FilesOfTask).map(FooterTask(segment.copy(liveManifests = Nil), _)).toSeq
 }
 
 /** Runs the tasks of a check of footers; returns the findings in the order of the tasks. */

@@ -41,7 +41,8 @@ private[evidence] object ParquetFooter {
 
   /**
    * Reads a footer. The result is `None` if readers find columns by position, because the file has no field ids and the
-   * table no name mapping.
+   * table no name mapping, and if only some fields have ids: Iceberg's readers in Java then use the ids, and those in
+   * Python the names.
    *
    * @param wanted the columns, by field id, in the types of their stored bounds
    */
@@ -53,7 +54,9 @@ private[evidence] object ParquetFooter {
     val footer = FooterInput.read(file)
     val stored = footer.getFileMetaData.getSchema
     val hasIds = ParquetSchemaUtil.hasIds(stored)
-    val resolved = if (hasIds) Some(stored) else mapping.map(ParquetSchemaUtil.applyNameMapping(stored, _))
+    val resolved =
+      if (hasIds) Option.when(stored.getFields.asScala.forall(haveIds))(stored)
+      else mapping.map(ParquetSchemaUtil.applyNameMapping(stored, _))
     resolved.map { message =>
       val writer = Option(footer.getFileMetaData.getCreatedBy).getOrElse("")
       ParquetFooter(
@@ -63,6 +66,13 @@ private[evidence] object ParquetFooter {
         ExactWriters.exists(writer.startsWith)
       )
     }
+  }
+
+  /** Whether a field and all fields in it have ids; the groups that repeat elements of lists and maps have none. */
+  private def haveIds(field: Type): Boolean = {
+    val isOfCollection = !field.isPrimitive && field.isRepetition(Type.Repetition.REPEATED)
+    (field.getId != null || isOfCollection) &&
+    (field.isPrimitive || field.asGroupType().getFields.asScala.forall(haveIds))
   }
 
   /** A column of the file: the field ids from the root to it, and its place among all columns. */

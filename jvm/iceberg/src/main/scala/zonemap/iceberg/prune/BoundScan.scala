@@ -47,7 +47,7 @@ private[zonemap] final case class BoundScan(
  *
  * A query reads a branch with the table's current schema, but the scan has the schema of the branch's snapshot, and
  * one name can denote two columns in these schemas. A pair fits only if every name of the filter has the same field
- * id in it as in the schema with which the relation was resolved, and if every partition source column that the scan
+ * id and type in it as in the schema with which the relation was resolved, and if every partition source column that the scan
  * reads has the type with which its spec was bound. If no pair fits, Iceberg plans the scan.
  */
 private[zonemap] object BoundScan {
@@ -104,13 +104,17 @@ private[zonemap] object BoundScan {
       names: Set[String],
       specs: Map[Int, PartitionSpec],
       schema: Schema): Boolean = {
-    val sameIds = names.forall { name =>
+    val areSame = names.forall { name =>
       val projected = find(request.projection, name, request.caseSensitive)
       val found = find(schema, name, request.caseSensitive)
-      projected.isDefined && projected == found
+      projected.isDefined && projected == found && hasOneType(projected.get, request.projection, schema)
     }
-    sameIds && specs.values.forall(spec => sourcesFit(spec, request.projection))
+    areSame && specs.values.forall(spec => sourcesFit(spec, request.projection))
   }
+
+  /** Whether a column has the same type in both schemas: a literal may be beyond the type before a promotion. */
+  private def hasOneType(id: Int, read: Schema, schema: Schema): Boolean =
+    !read.findType(id).isPrimitiveType || read.findType(id) == schema.findType(id)
 
   /** The predicate without conditions on columns that the schema lacks, or has with a type of another order. */
   private[iceberg] def fitting(predicate: Predicate, schema: Schema): Predicate = replaceUnfit(predicate, schema, True)

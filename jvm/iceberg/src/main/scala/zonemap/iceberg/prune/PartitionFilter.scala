@@ -1,5 +1,6 @@
 package zonemap.iceberg.prune
 
+import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.iceberg.{PartitionSpec, StructLike}
@@ -9,11 +10,24 @@ import org.apache.iceberg.expressions.Expression.Operation
 
 import zonemap.iceberg.convert.PartitionTuples
 
-/** Evaluates a filter exactly on partition tuples. */
-private[iceberg] final class PartitionFilter private (spec: PartitionSpec, evaluator: Evaluator) {
+/**
+ * Evaluates a filter exactly on partition tuples.
+ *
+ * @param cutTexts the positions of texts in a tuple that are parts of values
+ */
+private[iceberg] final class PartitionFilter private (spec: PartitionSpec, evaluator: Evaluator, cutTexts: Seq[Int]) {
   private val partitionType = spec.partitionType()
 
-  def keeps(tuple: Array[AnyRef]): Boolean = evaluator.eval(PartitionTuples.toStruct(tuple, partitionType))
+  def keeps(tuple: Array[AnyRef]): Boolean =
+    cutTexts.exists(place => isReplaced(tuple(place))) ||
+      evaluator.eval(PartitionTuples.toStruct(tuple, partitionType))
+
+  /** Whether U+FFFD may stand for other bytes, which have another order (S69). */
+  private def isReplaced(value: AnyRef): Boolean =
+    value match {
+      case text: CharSequence => text.toString.contains('\uFFFD')
+      case _                  => false
+    }
 }
 
 /**
@@ -23,13 +37,29 @@ private[iceberg] final class PartitionFilter private (spec: PartitionSpec, evalu
 private[iceberg] object PartitionFilter {
 
   /** `None` if the filter implies no condition on the partitions of `spec`. */
-  def of(spec: PartitionSpec, filter: Expression, caseSensitive: Boolean): Option[PartitionFilter] = {
+  def of(
+      spec: PartitionSpec,
+      filter: Expression,
+      caseSensitive: Boolean,
+      cutTexts: Seq[Int] = Nil): Option[PartitionFilter] = {
     val projected = project(spec, filter, caseSensitive)
     Option.when(projected != Expressions.alwaysTrue()) {
       new PartitionFilter(
         spec,
-        new Evaluator(spec.partitionType(), ExpressionVisitors.visit(projected, NullRefuser), caseSensitive))
+        new Evaluator(spec.partitionType(), ExpressionVisitors.visit(projected, NullRefuser), caseSensitive),
+        cutTexts)
     }
+  }
+
+  /**
+   * As [[of]], for a condition that Iceberg does not evaluate: a tuple is kept if it has a part of a text with U+FFFD.
+   * Readers return the whole value of an identity partition as the tuple has it.
+   */
+  def ofDerived(spec: PartitionSpec, condition: Expression): Option[PartitionFilter] = {
+    val cutTexts = spec.fields().asScala.zipWithIndex.collect {
+      case (field, place) if !field.transform().isIdentity => place
+    }
+    of(spec, condition, caseSensitive = true, cutTexts.toSeq)
   }
 
   /**

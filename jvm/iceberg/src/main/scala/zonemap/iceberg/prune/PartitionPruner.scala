@@ -56,5 +56,5 @@ private[iceberg] object PartitionPruner {
   /** `None` if the predicate implies no condition on the partitions of `spec`. */
   private def filterOf(spec: PartitionSpec, predicate: Predicate): Option[PartitionFilter] =
     if (predicate == True || spec.isUnpartitioned) None
-    else PartitionFilter.of(spec, SourceConditions.of(predicate, spec), caseSensitive = true)
+    else PartitionFilter.ofDerived(spec, SourceConditions.of(predicate, spec))
 }

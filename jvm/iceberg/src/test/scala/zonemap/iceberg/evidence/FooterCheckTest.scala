@@ -1,10 +1,13 @@
 package zonemap.iceberg.evidence
 
+import java.io.{ByteArrayOutputStream, ObjectOutputStream}
+
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.column.ColumnBounds
 import zonemap.core.segment.Provenance
 import zonemap.core.value._
+import zonemap.core.version.{SegmentRef, VersionFile}
 
 /** Checks which statistics a footer proves, case by case. */
 class FooterCheckTest extends AnyFunSuite {
@@ -63,12 +66,21 @@ class FooterCheckTest extends AnyFunSuite {
     assert(evidence(told(null, null, Presence.All), nulls) == proven)
     assert(evidence(told(null, null, Presence.None), nulls) == doubted)
     assert(evidence(told(long(0), long(0), Presence.None), nulls) == doubted)
+    assert(evidence(told(long(1), long(9), Presence.Unknown), nulls) == doubted, "no row has these values")
+    assert(evidence(told(null, null, Presence.Unknown), nulls) == proven)
   }
 
   test("texts: the bounds may be cut") {
     val words = Some(FooterColumn(0, 10, text("abcdef"), text("xyz")))
     assert(evidence(told(text("abc"), text("y"), Presence.None, tight = false), words, StringType) == proven)
     assert(evidence(told(text("abd"), text("y"), Presence.None, tight = false), words, StringType) == doubted)
+  }
+
+  test("a task of a segment that was read from a stored version travels") {
+    val ref = SegmentRef("segments/day/1-2-bb.zm", "fedcba9876543210", 100L, 0 until 3)
+    val version = VersionFile("uuid", 1L, "list", 1L, Seq(ref), Nil, 3L, 0L)
+    val stored = VersionFile.decode(VersionFile.encode(version)).segments.head
+    new ObjectOutputStream(new ByteArrayOutputStream).writeObject(FooterTask.group(stored, Array(0, 1)).head)
   }
 
   test("another record count refutes the file, as does a footer whose columns are found by position") {
