@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from zonemap import arguments as checked
 from zonemap import identifiers
+from zonemap.calls import call
 from zonemap.errors import InvalidArgumentError
 from zonemap.ingest import lanes
 from zonemap.ingest.results import (
@@ -22,7 +23,6 @@ from zonemap.ingest.results import (
     QuarantinedRecord,
     RequeuedRecord,
 )
-from zonemap.calls import call
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
