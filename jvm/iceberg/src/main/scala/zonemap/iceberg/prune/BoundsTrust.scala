@@ -38,7 +38,9 @@ private[iceberg] final class BoundsTrust(
    * @param derived the part that Iceberg never evaluates
    */
   def condition(filter: Predicate, derived: Predicate): BoundsCondition =
-    BoundsCondition(undisputed(Predicate.and(filter, derived)), undisputed(BoundsTrust.asIceberg(filter)))
+    BoundsCondition(
+      undisputed(Predicate.and(filter, derived)),
+      BoundsTrust.asIceberg(undisputed(Predicate.and(filter, True))))
 
   /** The files of `rows` that may hold a row for which the condition is TRUE. `rows` is not changed. */
   def mayMatch(segment: Segment, condition: BoundsCondition, rows: Bitmap): Bitmap = {
@@ -177,22 +179,20 @@ private[iceberg] object BoundsTrust {
 
   /**
    * A predicate for at least the rows of `filter`: it retains only conditions that Iceberg's own metrics evaluator
-   * compares with bounds. By `<>`, NOT IN and NOT LIKE, Iceberg leaves out a file only if the file has no nulls.
+   * compares with bounds. By `<>`, NOT IN and NOT LIKE, Iceberg leaves out a file of nulls and values only if it has no
+   * nulls. So these conditions are divided, and the result is not simplified, which would join them again.
    */
-  def asIceberg(filter: Predicate): Predicate = {
-    def weakened(node: Predicate): Predicate =
-      node match {
-        case And(children)                           => And(children.map(weakened))
-        case Or(children)                            => Or(children.map(weakened))
-        case Compare(column, CompareOp.NotEq, value) => DistinctFrom(column, value)
-        case NotIn(column, values)                   => NotInOrNull(column, values)
-        case NotStartsWith(column, prefix)           => NotStartsWithOrNull(column, prefix)
-        case leaf: Leaf if isIcebergs(leaf)          => leaf
-        case True | False                            => node
-        case _                                       => Unknown("not evaluated by Iceberg")
-      }
-    Predicate.simplify(weakened(filter))
-  }
+  def asIceberg(filter: Predicate): Predicate =
+    filter match {
+      case And(children)                           => And(children.map(asIceberg))
+      case Or(children)                            => Or(children.map(asIceberg))
+      case Compare(column, CompareOp.NotEq, value) => And(Seq(NotNull(column), DistinctFrom(column, value)))
+      case NotIn(column, values)                   => And(Seq(NotNull(column), NotInOrNull(column, values)))
+      case NotStartsWith(column, prefix)           => And(Seq(NotNull(column), NotStartsWithOrNull(column, prefix)))
+      case leaf: Leaf if isIcebergs(leaf)          => leaf
+      case True | False                            => filter
+      case _                                       => Unknown("not evaluated by Iceberg")
+    }
 
   private def isIcebergs(leaf: Leaf): Boolean =
     leaf match {

@@ -216,7 +216,12 @@ class BoundsTrustTest extends AnyFunSuite with FewColumns {
     for (filter <- Seq(others, none)) {
       assert(keptByFilter(engines, filter) == 0)
       assert(keptByFilter(doubtful, filter) == 2 && planStock(doubtful, filter) == 2)
+      val either = Expressions.or(filter, Expressions.equal("id", 77L))
+      assert(keptByFilter(doubtful, either) == 2 && planStock(doubtful, either) == 2)
     }
+    val nulls = TestTable.create(schema)
+    nulls.appendOfUnknownWriter(TestFiles.data(nulls, Map("id" -> Stats(Some(10), Some(10), None, None, None))))
+    Seq(others, none).foreach(filter => assert(keptByFilter(nulls, filter) == 0 && planStock(nulls, filter) == 0))
   }
 
   test("a doubtful file beside an engine's: its bounds are no bound of first rows") {
