@@ -90,7 +90,8 @@ private[zonemap] object SegmentMerger {
         val bounds = sources.map(source => if (source == null) ColumnBounds.NothingKnown else source(row))
         val entry = file(segment, paths, partitions(segment.partitionOrdinal(row)), row)
         val renamed = if (entry.provenance.byName) otherNames else Nil
-        builder.add(evidenced(row -> entry.copy(doubted = entry.doubted ++ renamed)), bounds)
+        val doubted = if (renamed.isEmpty) entry else entry.copy(doubted = entry.doubted ++ renamed)
+        builder.add(evidenced(row -> doubted), bounds)
       }
     }
   }

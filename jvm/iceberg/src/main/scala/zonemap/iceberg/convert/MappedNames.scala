@@ -1,5 +1,7 @@
 package zonemap.iceberg.convert
 
+import java.util.concurrent.ConcurrentHashMap
+
 import scala.jdk.CollectionConverters._
 import scala.util.Try
 
@@ -39,6 +41,12 @@ private[zonemap] object MappedNames {
         .mkString("\u0000")
     }
     Checksums.sha256(names, DigestBytes)
+  }
+
+  /** As [[digest]] for the present mapping of a table, which is parsed once for each field. Thread-safe. */
+  def digests(table: Table): Int => Option[String] = {
+    val known = new ConcurrentHashMap[Int, Option[String]]
+    fieldId => known.computeIfAbsent(fieldId, digest(table, _))
   }
 
   private val DigestBytes = 8

@@ -10,15 +10,6 @@ import zonemap.iceberg.registry.IndexProcess
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.snapshot.{LiveSegment, SnapshotIndex, SnapshotKey, StoredSnapshots}
 
-/**
- * The result of a check of footers.
- *
- * @param read number of footers that were read
- * @param proven number of files whose statistics they prove, at least those of some columns
- * @param left number of Parquet files without evidence
- */
-private[zonemap] final case class EvidenceResult(read: Long, proven: Long, left: Long, seconds: Double)
-
 /** Raises the trust in the statistics of stored files by reading footers. Thread-safe. */
 private[zonemap] final class EvidenceBuild(process: IndexProcess) {
   import EvidenceBuild._
@@ -29,57 +20,51 @@ private[zonemap] final class EvidenceBuild(process: IndexProcess) {
    * Reads the footers of up to `most` files of a stored snapshot without evidence, the newest first, and writes the
    * evidence to the store. A later call goes on with the files that are left.
    */
-  def run(
-      table: Table,
-      snapshot: Snapshot,
-      settings: PlannerSettings,
-      runner: FooterTaskRunner,
-      most: Int): EvidenceResult = {
+  def run(table: Table, snapshot: Snapshot, settings: PlannerSettings, runner: FooterTaskRunner, most: Int): Unit = {
     val started = System.nanoTime()
     val store = process.storeOf(table, settings)
-    val index =
-      process.tables.of(table).get(SnapshotKey.of(snapshot)).orElse(StoredSnapshots.load(table, snapshot, store))
-    val open = index.fold(Seq.empty[(LiveSegment, Array[Int])])(openFiles(table, _, store.root))
-    val tasks = withinBudget(open, most).map { case (live, rows) =>
-      live -> FooterTask.group(live.origin.stored.get.ref, rows)
-    }
-    val findings = runner.check(tasks.flatMap(_._2), store)
-    val bySegment = tasks
-      .foldLeft((findings, Seq.empty[(LiveSegment, Seq[FooterFindings])])) { case ((left, done), (live, group)) =>
-        val (of, rest) = left.splitAt(group.size)
-        (rest, done :+ (live -> of))
+    val names = MappedNames.digests(table)
+    process.tables
+      .of(table)
+      .get(SnapshotKey.of(snapshot))
+      .orElse(StoredSnapshots.load(table, snapshot, store))
+      .foreach { index =>
+        val open = openFiles(index, store.root, names)
+        val tasks = withinBudget(open, most).flatMap { case (live, rows) =>
+          FooterTask.group(live.origin.stored.get.ref, rows).map(live -> _)
+        }
+        val findings = runner.check(tasks.map(_._2), store)
+        val bySegment = tasks.map(_._1).zip(findings).filter(_._2.rows.nonEmpty).groupMap(_._1)(_._2)
+        if (bySegment.nonEmpty) {
+          val segments = index.segments.map(live => bySegment.get(live).fold(live)(evidenced(live, _, names)))
+          process.save(table, index.withSegments(segments), store, settings): Unit
+        }
+        if (tasks.nonEmpty) {
+          val proven = findings.flatMap(_.codes).map(Provenance.ofCode).count(_.isProven)
+          val left = open.iterator.map(_._2.length).sum - findings.iterator.map(_.rows.length).sum
+          log.info(
+            s"Zonemap: footers of ${table.name()} were read in ${(System.nanoTime() - started) / 1e9} s: they prove the " +
+              s"statistics of $proven files; $left files are left without evidence.")
+        }
       }
-      ._2
-    if (bySegment.nonEmpty) {
-      val changed =
-        bySegment.map { case (live, of) => live -> evidenced(table, live, of) }.toMap[LiveSegment, LiveSegment]
-      val segments = index.get.segments.map(live => changed.getOrElse(live, live))
-      process.save(table, index.get.withSegments(segments), store, settings): Unit
-    }
-    val codes = findings.flatMap(_.codes).map(Provenance.ofCode)
-    val left = open.iterator.map(_._2.length.toLong).sum - codes.size
-    val result =
-      EvidenceResult(codes.size.toLong, codes.count(_.isProven).toLong, left, (System.nanoTime() - started) / 1e9)
-    if (findings.nonEmpty)
-      log.info(
-        s"Zonemap: ${result.read} footers of ${table.name()} were read in ${result.seconds} s: they prove the " +
-          s"statistics of ${result.proven} files; $left files are left without evidence.")
-    result
   }
 
   /** The files to check by segment, the newest segment first. A file that was checked under other names is checked again. */
-  private def openFiles(table: Table, index: SnapshotIndex, storeRoot: String): Seq[(LiveSegment, Array[Int])] =
+  private def openFiles(
+      index: SnapshotIndex,
+      storeRoot: String,
+      names: Int => Option[String]): Seq[(LiveSegment, Array[Int])] =
     index.segments.reverse.filter(_.origin.isStoredIn(storeRoot)).map { live =>
       val segment = live.segment
-      val renamed = isRenamed(table, live)
+      val renamed = isRenamed(live, names)
       live -> live.liveRows().toArray.filter { row =>
         FooterTask.isOpen(segment, row) || (renamed && segment.provenance(row).byName)
       }
     }
 
   /** Whether readers find a column by other names than when files of the segment were checked. */
-  private def isRenamed(table: Table, live: LiveSegment): Boolean =
-    live.segment.evidence.names.exists { case (id, digest) => !MappedNames.digest(table, id).contains(digest) }
+  private def isRenamed(live: LiveSegment, names: Int => Option[String]): Boolean =
+    live.segment.evidence.names.exists { case (id, digest) => !names(id).contains(digest) }
 
   private def withinBudget(open: Seq[(LiveSegment, Array[Int])], most: Int): Seq[(LiveSegment, Array[Int])] =
     open
@@ -90,15 +75,16 @@ private[zonemap] final class EvidenceBuild(process: IndexProcess) {
       ._2
       .filter(_._2.nonEmpty)
 
-  private def evidenced(table: Table, live: LiveSegment, findings: Seq[FooterFindings]): LiveSegment = {
+  private def evidenced(live: LiveSegment, findings: Seq[FooterFindings], names: Int => Option[String]): LiveSegment = {
     val found = findings.iterator.flatMap { f =>
       f.rows.indices.iterator.map(i => f.rows(i) -> (Provenance.ofCode(f.codes(i)) -> f.doubted(i).toSeq))
     }.toMap
-    val names = live.segment.columnIds.flatMap(id => MappedNames.digest(table, id).map(id -> _)).toMap
+    val renamed = isRenamed(live, names)
     // what was proven under other names is proven no more, so that a later call checks these files again
     def outdated(row: Int) =
-      Option.when(isRenamed(table, live) && live.segment.provenance(row).byName)(Provenance.Unknown -> Seq.empty[Int])
-    compactor.withEvidence(live, names, row => found.get(row).orElse(outdated(row)))
+      Option.when(renamed && live.segment.provenance(row).byName)(Provenance.Unknown -> Seq.empty[Int])
+    val known = live.segment.columnIds.flatMap(id => names(id).map(id -> _)).toMap
+    compactor.withEvidence(live, known, row => found.get(row).orElse(outdated(row)))
   }
 }
 

@@ -64,7 +64,7 @@ private[zonemap] object FooterTask {
     (provenance == Provenance.Unknown || provenance == Provenance.Imported) && isParquet(segment, row)
   }
 
-  def isParquet(segment: Segment, row: Int): Boolean =
+  private def isParquet(segment: Segment, row: Int): Boolean =
     segment.format(row).toUpperCase(Locale.ROOT) == FileFormat.PARQUET.name()
 
   def group(segment: SegmentRef, rows: Array[Int]): Seq[FooterTask] =

@@ -105,7 +105,7 @@ private[zonemap] final class PinnedRelation(
   def trust: BoundsTrust = trustOf(PartitionTuples.specsById(table.specs()).get)
 
   def trustOf(specs: Int => Option[PartitionSpec]): BoundsTrust =
-    new BoundsTrust(facts, specs, MappedNames.digest(table, _))
+    new BoundsTrust(facts, specs, MappedNames.digests(table))
 
   /**
    * Discards the index of a snapshot after a failure, so that the next query loads it from the store or the manifests

@@ -2,7 +2,6 @@ package zonemap.iceberg.snapshot
 
 import java.util.concurrent.ConcurrentHashMap
 
-import scala.collection.mutable
 import scala.util.control.NonFatal
 
 import org.apache.iceberg.Table
@@ -78,10 +77,8 @@ private[zonemap] final class TableFacts private (
     if (mapping.isEmpty && refs.forall(_.mapping.isEmpty)) this
     else
       view.filter(_._1 == mapping).map(_._2).getOrElse {
-        val digests = mutable.HashMap.empty[Int, Option[String]]
-        val same = refs.filter { ref =>
-          digests.getOrElseUpdate(ref.column.fieldId, MappedNames.digest(table, ref.column.fieldId)) == ref.mapping
-        }
+        val digests = MappedNames.digests(table)
+        val same = refs.filter(ref => digests(ref.column.fieldId) == ref.mapping)
         val found = new TableFacts(sequenceNumber, same, store, pauseNanos, tried, distrusted)
         view = Some(mapping -> found)
         found

@@ -302,7 +302,7 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
 
   private def checkFooters(spark: SparkSession, iceberg: Table, snapshot: Snapshot, arguments: Arguments): Unit = {
     val most = arguments.count("footers")
-    if (most > 0) new EvidenceBuild(index).run(iceberg, snapshot, settings(spark), runner(spark)(iceberg), most): Unit
+    if (most > 0) new EvidenceBuild(index).run(iceberg, snapshot, settings(spark), runner(spark)(iceberg), most)
   }
 
   /** What a call is for, in a message. */
