@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 from zonemap import plain
+from zonemap.errors import ZonemapError
 
 _LONGEST = 300
 #: PyIceberg repeats all properties of a catalog in this message, and some of them are secrets.
@@ -10,6 +14,25 @@ _WITH_SECRETS = "Could not initialize catalog with the following properties"
 
 #: What files, object stores and their libraries raise; a failure of another kind is a defect.
 OF_STORAGE = (OSError, ValueError, ImportError, NotImplementedError)
+
+
+@contextlib.contextmanager
+def of_storage(what: str, then: str) -> Iterator[None]:
+    """Turns a failure of a storage into an error of this package.
+
+    Args:
+        what: What cannot be done, such as "Cannot use the spool '/a'".
+        then: The sentences after the reason.
+
+    Raises:
+        ZonemapError: the storage failed.
+    """
+    try:
+        yield
+    except ZonemapError:
+        raise
+    except OF_STORAGE as error:
+        raise ZonemapError(f"{what}: {sentence(error)}. {then}") from error
 
 
 def sentence(error: BaseException) -> str:

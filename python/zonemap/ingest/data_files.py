@@ -267,8 +267,7 @@ class _PartitionFile:
         )
 
 
-@contextlib.contextmanager
-def storing(name: str) -> Iterator[None]:
+def storing(name: str) -> contextlib.AbstractContextManager[None]:
     """Turns a failure of the storage into an error of this package; used before a record names the files.
 
     Args:
@@ -277,15 +276,10 @@ def storing(name: str) -> Iterator[None]:
     Raises:
         ZonemapError: the storage failed.
     """
-    try:
-        yield
-    except ZonemapError:
-        raise
-    except causes.OF_STORAGE as error:
-        raise ZonemapError(
-            f"Cannot write the data files of '{name}': {causes.sentence(error)}. Nothing was appended. Write the rows "
-            "again after the cause is removed."
-        ) from error
+    return causes.of_storage(
+        f"Cannot write the data files of '{name}'",
+        "Nothing was appended. Write the rows again after the cause is removed.",
+    )
 
 
 def _arrays(table: pa.Table, path: tuple[int, ...]) -> Iterator[pa.Array]:

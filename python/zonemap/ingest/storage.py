@@ -184,8 +184,7 @@ class FileIoStorage:
             )
 
 
-@contextlib.contextmanager
-def using(location: str) -> Iterator[None]:
+def using(location: str) -> contextlib.AbstractContextManager[None]:
     """Turns a failure of the storage of a spool into an error of this package.
 
     Args:
@@ -194,14 +193,7 @@ def using(location: str) -> Iterator[None]:
     Raises:
         ZonemapError: the storage failed.
     """
-    try:
-        yield
-    except ZonemapError:
-        raise
-    except causes.OF_STORAGE as error:
-        raise ZonemapError(
-            f"Cannot use the spool '{location}': {causes.sentence(error)}. Check the location and the permissions."
-        ) from error
+    return causes.of_storage(f"Cannot use the spool '{location}'", "Check the location and the permissions.")
 
 
 class CheckedStorage:
