@@ -180,7 +180,8 @@ private[iceberg] object BoundsTrust {
   /**
    * A predicate for at least the rows of `filter`: it retains only conditions that Iceberg's own metrics evaluator
    * compares with bounds. By `<>`, NOT IN and NOT LIKE, Iceberg leaves out a file of nulls and values only if it has no
-   * nulls. So these conditions are divided, and the result is not simplified, which would join them again.
+   * nulls. So these conditions are divided, and the result is not simplified, which would join them again. By a long IN
+   * it leaves out a file of nulls.
    */
   def asIceberg(filter: Predicate): Predicate =
     filter match {
@@ -190,6 +191,7 @@ private[iceberg] object BoundsTrust {
       case NotIn(column, values)                   => And(Seq(NotNull(column), NotInOrNull(column, values)))
       case NotStartsWith(column, prefix)           => And(Seq(NotNull(column), NotStartsWithOrNull(column, prefix)))
       case leaf: Leaf if isIcebergs(leaf)          => leaf
+      case In(column, _)                           => NotNull(column)
       case True | False                            => filter
       case _                                       => Unknown("not evaluated by Iceberg")
     }
