@@ -29,7 +29,7 @@ PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/
 # sbt, pip and Maven run in parallel
 MAKEFLAGS += --jobs=3
 
-.PHONY: help setup jars jar wheel demo test test-jvm test-python campaign docs docs-site lint check format bench-planning bench-matrix bench-kernel bench-pruning bench-tpch bench-atlas bench-strategies bench-report clean tools demo-ingest soak-ingest bench-ingest guards bench-pyiceberg bench-load soak faults simulate
+.PHONY: help setup jars jar wheel demo test test-jvm test-python campaign docs docs-site lint check format bench-planning bench-matrix bench-kernel bench-pruning bench-footers bench-tpch bench-atlas bench-strategies bench-report clean tools demo-ingest soak-ingest bench-ingest guards bench-pyiceberg bench-load soak faults simulate
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -128,6 +128,10 @@ bench-pruning: setup ## files read by Iceberg, by the index, and at best, for ea
 bench-tpch: setup ## the 22 queries of TPC-H, tables ordered by time, by key, and shuffled (about 20 minutes)
 	$(BIN)/pip install --quiet --disable-pip-version-check -r benchmarks/tpch/requirements.txt
 	cd benchmarks && ../$(BIN)/python -m tpch ../$(call work,tpch) ../$(call result,tpch,tpch/results/tpch.json) ../$(ICEBERG_JAR) $(if $(QUICK),0.01 quick,1)
+
+bench-footers: ## the footers of 1,000 imported files as evidence: requests, time and CPU, local and at 27 ms a request (2 minutes)
+	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.Footers $(call work,footers) $(call result,footers,planning/results/footers.json) $(if $(QUICK),200 1,1000 5)"
+	$(call provenance,$(call result,footers,planning/results/footers.json))
 
 bench-atlas: setup ## the query of Netflix's Atlas table over metadata of 2,700,000 files, and over rows (about 25 minutes)
 	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.AtlasTable $(call work,atlas)/db/atlas $(if $(QUICK),50000,2700000)"

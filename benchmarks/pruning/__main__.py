@@ -12,7 +12,7 @@ import session
 from pyspark.sql import SparkSession
 
 import zonemap
-from pruning import commands, everywhere, lake, oracle
+from pruning import commands, everywhere, lake, migrated, oracle
 from pruning.cases import FACTS, Case, cases, cases_with_facts
 from zonemap.demo.compare import compare, planning_ms, query_ms
 from zonemap.demo.queries import Query
@@ -35,6 +35,8 @@ def main(folder: Path, result: Path, iceberg: str, *, quick: bool) -> None:
         zonemap.build(spark, table)
     oracle.prepare(spark, tables[:2])
     rows = [_measure(spark, case) for case in _chosen(cases(), quick=quick)]
+    migrated.write(spark, folder / "migrated")
+    imported = migrated.measure(spark)
     for table, facts in FACTS.items():
         zonemap.build(spark, table, facts=facts)
     rows += [_measure(spark, case) for case in _chosen(cases_with_facts(), quick=quick)]
@@ -47,6 +49,7 @@ def main(folder: Path, result: Path, iceberg: str, *, quick: bool) -> None:
         "versions": session.versions(spark),
         "filesPerTable": lake.FILES,
         "cases": rows,
+        "migrated": imported,
         "everywhere": [] if quick else everywhere.measure(spark),
     }
     session.keep(document, result)

@@ -164,14 +164,16 @@ def test_build_sends_the_limit_of_facts_and_the_wish_for_an_estimate() -> None:
 def test_the_footers_to_read() -> None:
     session = _Session(BUILT)
     zonemap.build(session, "t", footers=0)  # type: ignore[arg-type]
-    zonemap.refresh(session, "t", footers=500)  # type: ignore[arg-type]
+    zonemap.refresh(session, "t", footers=500, footer_seconds=60)  # type: ignore[arg-type]
     assert session.statements == [
         "CALL zonemap.system.build(table => 't', footers => 0)",
-        "CALL zonemap.system.refresh(table => 't', footers => 500)",
+        "CALL zonemap.system.refresh(table => 't', footers => 500, footer_seconds => 60)",
     ]
     for footers in (-1, 1.5, "all", True):
         with pytest.raises(InvalidArgumentError, match="footers="):
             zonemap.build(session, "t", footers=footers)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="footer_seconds=-1"):
+        zonemap.refresh(session, "t", footer_seconds=-1)  # type: ignore[arg-type]
 
 
 def test_status_returns_its_row() -> None:

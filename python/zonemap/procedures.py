@@ -44,6 +44,7 @@ def build(
     estimate: bool = False,
     max_fact_share: float | None = None,
     footers: int | None = None,
+    footer_seconds: int | None = None,
     progress: bool = False,
 ) -> BuildResult: ...
 
@@ -59,6 +60,7 @@ def build(
     estimate: bool = False,
     max_fact_share: float | None = None,
     footers: int | None = None,
+    footer_seconds: int | None = None,
     progress: bool = False,
 ) -> BuildResults: ...
 
@@ -73,6 +75,7 @@ def build(
     estimate: bool = False,
     max_fact_share: float | None = None,
     footers: int | None = None,
+    footer_seconds: int | None = None,
     progress: bool = False,
 ) -> BuildResult | BuildResults:
     """Indexes the current snapshot of ``table`` from its manifests; only ``facts`` need the data files.
@@ -97,12 +100,13 @@ def build(
             new fact beyond it is refused with the sizes. None: 0.1.
         footers: The most data files of unknown writers whose Parquet footers are read, one request each: a footer that
             agrees proves the file's statistics. A later call goes on with those that are left. None: 10,000; 0: none.
+        footer_seconds: The seconds after which a call begins to read no further footer. None: 600.
         progress: True shows a bar of the tasks of Spark jobs on standard error, from the first second on.
 
     Raises:
         InvalidArgumentError: ``facts`` is not a list of texts, ``columns`` is not one or is empty, ``estimate`` or
-            ``progress`` is not a bool, ``max_fact_share`` is not a number above 0, ``footers`` is not a whole number of
-            0 or more, or not exactly one of ``table`` and ``namespace`` is given.
+            ``progress`` is not a bool, ``max_fact_share`` is not a number above 0, ``footers`` or ``footer_seconds`` is
+            not a whole number of 0 or more, or not exactly one of ``table`` and ``namespace`` is given.
     """
     arguments = _facts(facts)
     if columns is not None:
@@ -112,17 +116,30 @@ def build(
     if max_fact_share is not None:
         share = checked.positive("max_fact_share", max_fact_share, None, ", such as 0.2 for a fifth")
         arguments += f", max_fact_share => {share!r}D"
-    arguments += _footers(footers)
+    arguments += _footers(footers, footer_seconds)
     return _indexed(spark, "build", table, namespace, arguments, progress)
 
 
 @overload
-def refresh(spark: SparkSession, table: str, *, footers: int | None = None, progress: bool = False) -> BuildResult: ...
+def refresh(
+    spark: SparkSession,
+    table: str,
+    *,
+    footers: int | None = None,
+    footer_seconds: int | None = None,
+    progress: bool = False,
+) -> BuildResult: ...
 
 
 @overload
 def refresh(
-    spark: SparkSession, table: None = None, *, namespace: str, footers: int | None = None, progress: bool = False
+    spark: SparkSession,
+    table: None = None,
+    *,
+    namespace: str,
+    footers: int | None = None,
+    footer_seconds: int | None = None,
+    progress: bool = False,
 ) -> BuildResults: ...
 
 
@@ -132,6 +149,7 @@ def refresh(
     *,
     namespace: str | None = None,
     footers: int | None = None,
+    footer_seconds: int | None = None,
     progress: bool = False,
 ) -> BuildResult | BuildResults:
     """Extends the index of ``table`` to its current snapshot; reads only manifests that the index does not cover.
@@ -141,17 +159,21 @@ def refresh(
         table: The table's name.
         namespace: As in ``build``.
         footers: As in ``build``.
+        footer_seconds: As in ``build``.
         progress: As in ``build``.
 
     Raises:
-        InvalidArgumentError: ``footers`` is not a whole number of 0 or more, or not exactly one of ``table`` and
-            ``namespace`` is given.
+        InvalidArgumentError: ``footers`` or ``footer_seconds`` is not a whole number of 0 or more, or not exactly one
+            of ``table`` and ``namespace`` is given.
     """
-    return _indexed(spark, "refresh", table, namespace, _footers(footers), progress)
+    return _indexed(spark, "refresh", table, namespace, _footers(footers, footer_seconds), progress)
 
 
-def _footers(footers: int | None) -> str:
-    return "" if footers is None else f", footers => {checked.count('footers', footers, 'footers')}"
+def _footers(footers: int | None, seconds: int | None) -> str:
+    arguments = "" if footers is None else f", footers => {checked.count('footers', footers, 'footers')}"
+    if seconds is not None:
+        arguments += f", footer_seconds => {checked.count('footer_seconds', seconds, 'seconds')}"
+    return arguments
 
 
 def _indexed(

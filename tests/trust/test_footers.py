@@ -110,6 +110,39 @@ def test_a_call_goes_on_with_the_files_that_are_left(spark, native) -> None:
     assert found == ["extremes=2", "extremes=4", "extremes=5"]
 
 
+def test_files_without_a_footer_use_up_no_budget(spark, native, tmp_path) -> None:
+    folder = tmp_path / "missing"
+    parquet_files(folder, 6, lambda i: pa.table({"id": pa.array(range(i * 10, i * 10 + 10), pa.int64())}))
+    spark.sql("CREATE TABLE lake.trust.missing (id BIGINT) USING iceberg")
+    for i in range(6):  # the newest files are those whose footer cannot be read
+        source = f"`parquet`.`{folder}/{i:04}.parquet`"
+        spark.sql(f"CALL lake.system.add_files(table => 'trust.missing', source_table => '{source}')")
+    for i in range(3, 6):
+        (folder / f"{i:04}.parquet").unlink()
+    product.call(spark, "build", "lake.trust.missing", ", footers => 2")
+    assert product.status(spark, "lake.trust.missing").bounds == "extremes=2 valid=0 doubtful=4"
+
+
+def test_a_call_without_time_reads_no_footer(spark, native) -> None:
+    table = "lake.trust.no_time"
+    spark.sql(f"CREATE TABLE {table} ({COLUMNS}) USING iceberg")
+    spark.sql(f"INSERT INTO {table} {SELECT.format(0, 20)}")
+    iceberg_api.forge_metrics(spark, table, lambda path, metrics: None)
+    product.call(spark, "build", table, ", footer_seconds => 0")
+    assert product.status(spark, table).bounds == "extremes=0 valid=0 doubtful=1"
+    product.call(spark, "refresh", table, ", footer_seconds => 600")
+    assert product.status(spark, table).bounds == "extremes=1 valid=0 doubtful=0"
+
+
+def test_a_footer_longer_than_the_first_read(spark, native, tmp_path) -> None:
+    names = [f"column_of_a_long_name_{i:03}" for i in range(600)]
+    parquet_files(tmp_path / "wide", 3, lambda i: pa.table({n: pa.array([i], pa.int64()) for n in names}))
+    assert pq.read_metadata(tmp_path / "wide" / "0000.parquet").serialized_size > 64 * 1024
+    columns = ", ".join(f"{n} BIGINT" for n in names)
+    table = import_parquet(spark, "lake.trust.long_footers", tmp_path / "wide", columns)
+    assert product.status(spark, table).bounds == "extremes=3 valid=0 doubtful=0"
+
+
 @pytest.mark.parametrize("make", [unknown_nulls, cut_times, counts_of_commits])
 def test_forged_statistics_of_one_column_leave_the_others_proven(spark, native, make) -> None:
     table = make(spark, f"forged_{make.__name__}")

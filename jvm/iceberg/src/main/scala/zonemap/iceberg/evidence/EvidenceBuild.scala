@@ -1,5 +1,9 @@
 package zonemap.iceberg.evidence
 
+import java.util.concurrent.TimeUnit
+
+import scala.annotation.tailrec
+
 import org.apache.iceberg.{Snapshot, Table}
 import org.slf4j.LoggerFactory
 
@@ -9,6 +13,15 @@ import zonemap.iceberg.convert.MappedNames
 import zonemap.iceberg.registry.IndexProcess
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.snapshot.{LiveSegment, SnapshotIndex, SnapshotKey, StoredSnapshots}
+import zonemap.iceberg.store.IndexStore
+
+/**
+ * What a call may spend on footers.
+ *
+ * @param files the most files whose footers are read
+ * @param seconds the time after which no further footer is read
+ */
+private[zonemap] final case class FooterBudget(files: Int, seconds: Int)
 
 /** Raises the trust in the statistics of stored files by reading footers. Thread-safe. */
 private[zonemap] final class EvidenceBuild(process: IndexProcess) {
@@ -17,11 +30,17 @@ private[zonemap] final class EvidenceBuild(process: IndexProcess) {
   private val compactor = new SegmentCompactor(process.access.spill)
 
   /**
-   * Reads the footers of up to `most` files of a stored snapshot without evidence, the newest first, and writes the
-   * evidence to the store. A later call goes on with the files that are left.
+   * Reads the footers of files of a stored snapshot without evidence, the newest first, until the budget is used up, and
+   * writes the evidence to the store. A later call goes on with the files that are left.
    */
-  def run(table: Table, snapshot: Snapshot, settings: PlannerSettings, runner: FooterTaskRunner, most: Int): Unit = {
+  def run(
+      table: Table,
+      snapshot: Snapshot,
+      settings: PlannerSettings,
+      runner: FooterTaskRunner,
+      budget: FooterBudget): Unit = {
     val started = System.nanoTime()
+    val until = System.currentTimeMillis() + TimeUnit.SECONDS.toMillis(budget.seconds)
     val store = process.storeOf(table, settings)
     val names = MappedNames.digests(table)
     process.tables
@@ -30,18 +49,15 @@ private[zonemap] final class EvidenceBuild(process: IndexProcess) {
       .orElse(StoredSnapshots.load(table, snapshot, store))
       .foreach { index =>
         val open = openFiles(index, store.root, names)
-        val tasks = withinBudget(open, most).flatMap { case (live, rows) =>
-          FooterTask.group(live.origin.stored.get.ref, rows).map(live -> _)
-        }
-        val findings = runner.check(tasks.map(_._2), store)
-        val bySegment = tasks.map(_._1).zip(findings).filter(_._2.rows.nonEmpty).groupMap(_._1)(_._2)
+        val findings = check(open, budget.files, until, runner, store)
+        val bySegment = findings.groupMap(_._1)(_._2)
         if (bySegment.nonEmpty) {
           val segments = index.segments.map(live => bySegment.get(live).fold(live)(evidenced(live, _, names)))
           process.save(table, index.withSegments(segments), store, settings): Unit
         }
-        if (tasks.nonEmpty) {
-          val proven = findings.flatMap(_.codes).map(Provenance.ofCode).count(_.isProven)
-          val left = open.iterator.map(_._2.length).sum - findings.iterator.map(_.rows.length).sum
+        if (open.nonEmpty) {
+          val proven = findings.flatMap(_._2.codes).map(Provenance.ofCode).count(_.isProven)
+          val left = filesOf(open) - findings.iterator.map(_._2.rows.length).sum
           log.info(
             s"Zonemap: footers of ${table.name()} were read in ${(System.nanoTime() - started) / 1e9} s: they prove the " +
               s"statistics of $proven files; $left files are left without evidence.")
@@ -49,31 +65,66 @@ private[zonemap] final class EvidenceBuild(process: IndexProcess) {
       }
   }
 
+  /** Reads footers in rounds, because files whose footer cannot be read must not use up the budget in each call. */
+  private def check(
+      open: Seq[(LiveSegment, Array[Int])],
+      budget: Int,
+      until: Long,
+      runner: FooterTaskRunner,
+      store: IndexStore): Seq[(LiveSegment, FooterFindings)] = {
+    @tailrec
+    def rounds(
+        open: Seq[(LiveSegment, Array[Int])],
+        left: Int,
+        failures: Int,
+        found: Seq[(LiveSegment, FooterFindings)]): Seq[(LiveSegment, FooterFindings)] =
+      if (open.isEmpty || left == 0 || failures > MostFailures || System.currentTimeMillis() >= until) found
+      else {
+        val (chosen, later) = split(open, left)
+        val tasks = chosen.flatMap { case (live, rows) =>
+          FooterTask.group(live.origin.stored.get.ref, rows, until).map(live -> _)
+        }
+        val findings = tasks.map(_._1).zip(runner.check(tasks.map(_._2), store)).filter(_._2.rows.nonEmpty)
+        val read = findings.iterator.map(_._2.rows.length).sum
+        rounds(later, left - read, failures + filesOf(chosen) - read, found ++ findings)
+      }
+    rounds(open, budget, 0, Nil)
+  }
+
   /** The files to check by segment, the newest segment first. A file that was checked under other names is checked again. */
   private def openFiles(
       index: SnapshotIndex,
       storeRoot: String,
       names: Int => Option[String]): Seq[(LiveSegment, Array[Int])] =
-    index.segments.reverse.filter(_.origin.isStoredIn(storeRoot)).map { live =>
-      val segment = live.segment
-      val renamed = isRenamed(live, names)
-      live -> live.liveRows().toArray.filter { row =>
-        FooterTask.isOpen(segment, row) || (renamed && segment.provenance(row).byName)
+    index.segments.reverse
+      .filter(_.origin.isStoredIn(storeRoot))
+      .map { live =>
+        val segment = live.segment
+        val renamed = isRenamed(live, names)
+        live -> live.liveRows().toArray.filter { row =>
+          FooterTask.isOpen(segment, row) || (renamed && segment.provenance(row).byName)
+        }
       }
-    }
+      .filter(_._2.nonEmpty)
 
   /** Whether readers find a column by other names than when files of the segment were checked. */
   private def isRenamed(live: LiveSegment, names: Int => Option[String]): Boolean =
     live.segment.evidence.names.exists { case (id, digest) => !names(id).contains(digest) }
 
-  private def withinBudget(open: Seq[(LiveSegment, Array[Int])], most: Int): Seq[(LiveSegment, Array[Int])] =
-    open
-      .foldLeft((most, Seq.empty[(LiveSegment, Array[Int])])) { case ((left, chosen), (live, rows)) =>
-        val taken = rows.takeRight(left)
-        (left - taken.length, chosen :+ (live -> taken))
+  /** The newest `most` files, and the others. */
+  private def split(
+      open: Seq[(LiveSegment, Array[Int])],
+      most: Int): (Seq[(LiveSegment, Array[Int])], Seq[(LiveSegment, Array[Int])]) = {
+    val (_, chosen, later) =
+      open.foldLeft((most, Seq.empty[(LiveSegment, Array[Int])], Seq.empty[(LiveSegment, Array[Int])])) {
+        case ((left, chosen, later), (live, rows)) =>
+          val (older, taken) = rows.splitAt(rows.length - left)
+          (left - taken.length, chosen :+ (live -> taken), later :+ (live -> older))
       }
-      ._2
-      .filter(_._2.nonEmpty)
+    (chosen.filter(_._2.nonEmpty), later.filter(_._2.nonEmpty))
+  }
+
+  private def filesOf(open: Seq[(LiveSegment, Array[Int])]): Int = open.iterator.map(_._2.length).sum
 
   private def evidenced(live: LiveSegment, findings: Seq[FooterFindings], names: Int => Option[String]): LiveSegment = {
     val found = findings.iterator.flatMap { f =>
@@ -90,4 +141,7 @@ private[zonemap] final class EvidenceBuild(process: IndexProcess) {
 
 private object EvidenceBuild {
   private val log = LoggerFactory.getLogger("zonemap.index")
+
+  /** Files whose footer cannot be read, after which a call ends: the storage answers nothing, or the table is broken. */
+  private val MostFailures = 1000
 }

@@ -1,6 +1,9 @@
 package zonemap.iceberg.evidence
 
-import org.apache.iceberg.io.{InputFile => IcebergFile, SeekableInputStream => IcebergStream}
+import java.io.{ByteArrayInputStream, EOFException}
+import java.nio.{ByteBuffer, ByteOrder}
+
+import org.apache.iceberg.io.{IOUtil, InputFile => IcebergFile, RangeReadable}
 import org.apache.iceberg.shaded.org.apache.parquet.ParquetReadOptions
 import org.apache.iceberg.shaded.org.apache.parquet.conf.PlainParquetConfiguration
 import org.apache.iceberg.shaded.org.apache.parquet.hadoop.ParquetFileReader
@@ -10,22 +13,66 @@ import org.apache.iceberg.shaded.org.apache.parquet.io.{DelegatingSeekableInputS
 /** Reads the footer of a Parquet file through Iceberg's FileIO, with the Parquet library of Iceberg's runtime. */
 private[evidence] object FooterInput {
 
+  /** Bytes of the first read of a file; most footers fit, so that a store is asked once for each file. */
+  private val FirstRead = 64 * 1024
+
+  /** The length of the footer and the magic bytes, at the end of each Parquet file. */
+  private val Trailer = 8
+
   /** The footer; an error of the storage or of the file's bytes reaches the caller. */
   def read(file: IcebergFile): ParquetMetadata = {
-    val options = ParquetReadOptions.builder(new PlainParquetConfiguration()).build()
-    val reader = ParquetFileReader.open(new Adapted(file), options)
+    val first = end(file, math.min(FirstRead.toLong, file.getLength))
+    val reader = ParquetFileReader.open(new FileEnd(file, whole(file, first)), options)
     try reader.getFooter
     finally reader.close()
   }
 
-  private final class Adapted(file: IcebergFile) extends InputFile {
+  private def options = ParquetReadOptions.builder(new PlainParquetConfiguration()).build()
+
+  /** The footer and the trailer, if `first` does not hold the whole footer. */
+  private def whole(file: IcebergFile, first: Array[Byte]): Array[Byte] =
+    if (first.length < Trailer) first
+    else {
+      val footer = ByteBuffer.wrap(first).order(ByteOrder.LITTLE_ENDIAN).getInt(first.length - Trailer)
+      val wanted = footer.toLong + Trailer
+      // Parquet's reader refuses a length that no file of this length can have
+      if (wanted <= first.length || wanted > file.getLength) first else end(file, wanted)
+    }
+
+  /** The last bytes of a file. */
+  private def end(file: IcebergFile, length: Long): Array[Byte] = {
+    val bytes = new Array[Byte](Math.toIntExact(length))
+    val stream = file.newStream()
+    try {
+      val position = file.getLength - length
+      stream match {
+        case ranges: RangeReadable => ranges.readFully(position, bytes)
+        case _ =>
+          stream.seek(position)
+          IOUtil.readFully(stream, bytes, 0, bytes.length)
+      }
+      bytes
+    } finally stream.close()
+  }
+
+  /** A file of which only the last bytes can be read. */
+  private final class FileEnd(file: IcebergFile, bytes: Array[Byte]) extends InputFile {
     override def getLength: Long = file.getLength
-    override def newStream(): SeekableInputStream = new AdaptedStream(file.newStream())
+    override def newStream(): SeekableInputStream = new EndStream(new EndBytes(bytes, file.getLength - bytes.length))
     override def toString: String = file.location()
   }
 
-  private final class AdaptedStream(stream: IcebergStream) extends DelegatingSeekableInputStream(stream) {
-    override def getPos: Long = stream.getPos
-    override def seek(position: Long): Unit = stream.seek(position)
+  private final class EndStream(bytes: EndBytes) extends DelegatingSeekableInputStream(bytes) {
+    override def getPos: Long = bytes.position
+    override def seek(position: Long): Unit = bytes.moveTo(position)
+  }
+
+  /** Bytes of a file from `start` to its end. */
+  private final class EndBytes(bytes: Array[Byte], start: Long) extends ByteArrayInputStream(bytes) {
+    def position: Long = start + pos
+
+    def moveTo(position: Long): Unit =
+      if (position < start || position > start + count) throw new EOFException(s"Byte $position is not in the footer.")
+      else pos = (position - start).toInt
   }
 }

@@ -1,6 +1,9 @@
 package zonemap.iceberg.evidence
 
 import java.util.Locale
+import java.util.concurrent.{Callable, Executors}
+
+import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.{FileFormat, Table}
 import org.slf4j.LoggerFactory
@@ -15,39 +18,33 @@ import zonemap.iceberg.store.IndexStore
  * Reads the footers of some files of one stored segment, in a Spark task or in this JVM. Serializable.
  *
  * @param rows the rows of the files in the segment
+ * @param until the time, in milliseconds of the epoch, after which no further footer is read
  */
-private[zonemap] final case class FooterTask(segment: SegmentRef, rows: Array[Int]) {
+private[zonemap] final case class FooterTask(segment: SegmentRef, rows: Array[Int], until: Long) {
 
-  /** What the footers prove; a file whose footer cannot be read is left out. */
+  /** What the footers prove; a file whose footer is not read is left out. */
   def run(table: Table, store: IndexStore): FooterFindings = {
     val opened = Segment.open(store.openSegment(segment))
     try {
       val columns = opened.columnIds.toSeq.sorted.flatMap(id => opened.column(id).map(id -> _))
       val wanted = columns.map { case (id, column) => id -> column.columnType }.toMap
-      val paths = opened.newPathReader()
       val mapping = MappedNames.of(table)
-      var unread = 0
-      val found = rows.iterator.flatMap { row =>
-        val path = paths.path(row)
-        try {
-          val file = table.io().newInputFile(path, opened.fileSizeBytes(row))
-          val footer = ParquetFooter.read(file, table.schema(), mapping, wanted)
-          val told = columns.map { case (id, column) => id -> (column.columnType -> column.bounds(row)) }.toMap
-          Some(row -> FooterCheck.evidence(footer, opened.recordCount(row), told))
-        } catch {
-          // a damaged footer may promise more memory than there is
-          case Survivable(e) =>
-            if (unread == 0)
-              FooterTask.log.warn(s"Zonemap: the footer of '$path' cannot be read: $e. Its statistics stay unproven.")
-            unread += 1
-            None
-        }
+      val paths = opened.newPathReader()
+      val files = rows.toSeq.map(row => FooterFile(row, paths.path(row), opened.fileSizeBytes(row)))
+      val footers = FooterTask.read(files, until, table.name()) { file =>
+        ParquetFooter.read(table.io().newInputFile(file.path, file.sizeBytes), table.schema(), mapping, wanted)
+      }
+      val found = footers.map { case (file, footer) =>
+        val told = columns.map { case (id, column) => id -> (column.columnType -> column.bounds(file.row)) }.toMap
+        file.row -> FooterCheck.evidence(footer, opened.recordCount(file.row), told)
       }.toArray
-      if (unread > 1) FooterTask.log.warn(s"Zonemap: the footers of $unread files of ${table.name()} cannot be read.")
       FooterFindings(found.map(_._1), found.map(_._2.provenance.code), found.map(_._2.doubted.toArray))
     } finally opened.close()
   }
 }
+
+/** A data file whose footer is read: its row in the segment, its location, and its length by the manifest. */
+private final case class FooterFile(row: Int, path: String, sizeBytes: Long)
 
 /** The evidence of files by their rows: a code of a provenance, and the columns that it does not prove. Serializable. */
 private[zonemap] final case class FooterFindings(rows: Array[Int], codes: Array[Byte], doubted: Array[Array[Int]])
@@ -58,6 +55,34 @@ private[zonemap] object FooterTask {
   /** Files of one task: seconds of requests to a remote store. */
   private val FilesOfTask = 100
 
+  /** Footers that a task reads at once: reading one is a wait for a store. As many as Spark reads to merge schemas. */
+  private val FootersAtOnce = 8
+
+  /** Reads the footers, and tells the first error of those that cannot be read. */
+  private def read[A](files: Seq[FooterFile], until: Long, table: String)(
+      footer: FooterFile => A): Seq[(FooterFile, A)] = {
+    def tried(file: FooterFile): Option[Either[Throwable, A]] =
+      if (System.currentTimeMillis() >= until) None
+      else
+        try Some(Right(footer(file)))
+        catch {
+          // a damaged footer may promise more memory than there is
+          case Survivable(e) => Some(Left(e))
+        }
+    val threads = Executors.newFixedThreadPool(math.min(files.size, FootersAtOnce))
+    val results =
+      try threads.invokeAll(files.map(file => (() => tried(file)): Callable[Option[Either[Throwable, A]]]).asJava)
+      finally threads.shutdownNow(): Unit
+    val outcomes = files.zip(results.asScala.map(_.get())).collect { case (file, Some(outcome)) => file -> outcome }
+    val errors = outcomes.collect { case (file, Left(error)) => file -> error }
+    errors.headOption.foreach { case (file, error) =>
+      log.warn(
+        s"Zonemap: the footers of ${errors.size} files of $table cannot be read, so that their statistics stay " +
+          s"unproven. The first is '${file.path}': $error.")
+    }
+    outcomes.collect { case (file, Right(found)) => file -> found }
+  }
+
   /** Whether a file has a footer to read, and no evidence yet. */
   def isOpen(segment: Segment, row: Int): Boolean = {
     val provenance = segment.provenance(row)
@@ -67,9 +92,9 @@ private[zonemap] object FooterTask {
   private def isParquet(segment: Segment, row: Int): Boolean =
     segment.format(row).toUpperCase(Locale.ROOT) == FileFormat.PARQUET.name()
 
-  def group(segment: SegmentRef, rows: Array[Int]): Seq[FooterTask] =
+  def group(segment: SegmentRef, rows: Array[Int], until: Long): Seq[FooterTask] =
     // the ordinals of a reference that was read from a version are not serializable, and no task needs them
-    rows.grouped(FilesOfTask).map(FooterTask(segment.copy(liveManifests = Nil), _)).toSeq
+    rows.grouped(FilesOfTask).map(FooterTask(segment.copy(liveManifests = Nil), _, until)).toSeq
 }
 
 /** Runs the tasks of a check of footers; returns the findings in the order of the tasks. */

@@ -80,7 +80,8 @@ class FooterCheckTest extends AnyFunSuite {
     val ref = SegmentRef("segments/day/1-2-bb.zm", "fedcba9876543210", 100L, 0 until 3)
     val version = VersionFile("uuid", 1L, "list", 1L, Seq(ref), Nil, 3L, 0L)
     val stored = VersionFile.decode(VersionFile.encode(version)).segments.head
-    new ObjectOutputStream(new ByteArrayOutputStream).writeObject(FooterTask.group(stored, Array(0, 1)).head)
+    new ObjectOutputStream(new ByteArrayOutputStream)
+      .writeObject(FooterTask.group(stored, Array(0, 1), Long.MaxValue).head)
   }
 
   test("another record count refutes the file, as does a footer whose columns are found by position") {

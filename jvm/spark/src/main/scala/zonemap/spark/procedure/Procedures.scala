@@ -5,7 +5,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
 import zonemap.iceberg.admin.{BuildResult, ColumnChange, IndexAdmin, IndexStatus, LevelMerge, Prewarm => UpkeepPrewarm}
-import zonemap.iceberg.evidence.EvidenceBuild
+import zonemap.iceberg.evidence.{EvidenceBuild, FooterBudget}
 import zonemap.iceberg.fact.{FactBuild, FactLimit, FactRequest, FactResult}
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.spark.conf.ZoneMapConf
@@ -36,6 +36,13 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
     "The most data files whose Parquet footers are read, one request each: of files whose writer is not known, only a " +
       "footer that agrees proves the statistics, so that more than Iceberg's own filter prunes them. A later call goes " +
       "on with the files that are left; 0 reads none."
+  )
+
+  private val footerSeconds = Parameter(
+    "footer_seconds",
+    IntegerType,
+    Some("600"),
+    "The seconds after which a call begins to read no further footer; a later call goes on."
   )
 
   val Build: ZoneMapProcedure = ZoneMapProcedure(
@@ -73,6 +80,7 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
           "4 KB a data file and 1 MB in all are always built."
       ),
       footers,
+      footerSeconds,
       EachTable.Namespace
     ),
     EachTable.columns(
@@ -113,7 +121,7 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
     "Extends the stored index of a table, or of each table of a namespace, to the current snapshot; reads only manifests " +
       "that the index does not cover. With upkeep.maintain-facts, new data files also get the facts that the table has. " +
       "With namespace, problem is the error of a table whose index is not extended.",
-    Seq(EachTable.Table, footers, EachTable.Namespace),
+    Seq(EachTable.Table, footers, footerSeconds, EachTable.Namespace),
     EachTable.columns(buildColumns)
   ) { (spark, arguments) =>
     new EachTable(spark, "refresh the index of").rows(arguments, row(BuildResult.OfNoSnapshot)) { (_, iceberg) =>
@@ -301,8 +309,8 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
   }
 
   private def checkFooters(spark: SparkSession, iceberg: Table, snapshot: Snapshot, arguments: Arguments): Unit = {
-    val most = arguments.count("footers")
-    if (most > 0) new EvidenceBuild(index).run(iceberg, snapshot, settings(spark), runner(spark)(iceberg), most)
+    val budget = FooterBudget(arguments.count("footers"), arguments.count("footer_seconds"))
+    new EvidenceBuild(index).run(iceberg, snapshot, settings(spark), runner(spark)(iceberg), budget)
   }
 
   /** What a call is for, in a message. */
