@@ -1,4 +1,4 @@
-"""A table of imported Parquet files: files read before and after footers prove their statistics, beside a native one."""
+"""A table of imported Parquet files: files read before and after footers prove statistics, beside a native one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,17 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 TABLE = "lake.db.migrated"
-_GROUPS = ("top-k", "LIMIT", "join, static", "join, keys", "star", "date function", "arithmetic", "two columns", "count")
+_GROUPS = (
+    "top-k",
+    "LIMIT",
+    "join, static",
+    "join, keys",
+    "star",
+    "date function",
+    "arithmetic",
+    "two columns",
+    "count",
+)
 _COUNT = Case("count", "{t} WHERE id >= 51200", "true")
 
 

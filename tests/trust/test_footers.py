@@ -65,6 +65,9 @@ QUERIES = (
     "SELECT id FROM {t} WHERE year(d) = 2024 AND month(d) = 3",
     "SELECT id FROM {t} WHERE coalesce(s, '') = 'name-00044'",
     "SELECT id FROM {t} WHERE unix_micros(ts) < 1700000000030000",
+    "SELECT id FROM {t} WHERE v * 2 > 200",
+    "SELECT id FROM {t} ORDER BY v DESC LIMIT 3",
+    "SELECT id FROM {t} WHERE v > 100",
     "SELECT * FROM (SELECT id FROM {t} WHERE id >= 40 LIMIT 25)",
 )
 
@@ -78,10 +81,64 @@ def test_an_imported_table_prunes_as_a_native_one(spark, native, imported, query
 
 
 def test_counts_and_extremes_of_an_imported_table(spark, imported) -> None:
-    query = f"SELECT count(*), count(n), min(id), max(ts), max(price) FROM {imported} WHERE id >= 40"
+    query = f"SELECT count(*), count(n), min(id), max(ts), max(price), max(v) FROM {imported} WHERE id >= 40"
     assert_rows_equal_off_on(spark, query)
     assert "answered from the index" in explain(spark, query)
     assert product.status(spark, imported).bounds == f"extremes={FILES} valid=0 doubtful=0"
+
+
+FLOATS = (
+    "SELECT id FROM {t} WHERE v > 1000",
+    "SELECT id FROM {t} WHERE v * 2 > 1000",
+    "SELECT id FROM {t} WHERE isnan(v)",
+    "SELECT id FROM {t} WHERE NOT isnan(v)",
+    "SELECT id FROM {t} WHERE v <> 5",
+    "SELECT id FROM {t} WHERE v NOT IN (5, 6)",
+    "SELECT id FROM {t} WHERE coalesce(v, 0) > 1000",
+    "SELECT id FROM {t} ORDER BY v DESC LIMIT 2",
+    "SELECT max(v), min(v), count(v) FROM {t}",
+)
+
+
+@pytest.mark.parametrize("writer", ["spark", "arrow"])
+def test_floats_that_hold_nan(spark, native, tmp_path, writer: str) -> None:
+    """Parquet's Java library states no bounds of a row group with NaN; Arrow's skips NaN."""
+    folder = tmp_path / writer
+    rows = [[5.0] * 10, [6.0] * 10, [float(x) for x in range(9)] + [float("nan")], [-0.0, 0.0] * 5]
+    tables = [
+        pa.table({"id": pa.array(range(i * 10, i * 10 + 10), pa.int64()), "v": pa.array(v, pa.float64())})
+        for i, v in enumerate(rows)
+    ]
+    if writer == "arrow":
+        parquet_files(folder, 4, lambda i: tables[i])
+    else:
+        for table in tables:
+            spark.createDataFrame(table.to_pandas()).coalesce(1).write.mode("append").parquet(str(folder))
+    name = import_parquet(spark, f"lake.trust.nan_{writer}", folder, "id BIGINT, v DOUBLE")
+    for query in FLOATS:
+        if not (writer == "arrow" and query.endswith("v > 1000")):  # Iceberg loses the row of NaN
+            assert_rows_equal_off_on(spark, query.format(t=name))
+    kept = len(plans.planned_files(spark.sql(f"SELECT id FROM {name} WHERE v * 2 > 1000")))
+    assert kept == (1 if writer == "spark" else 4)
+
+
+def test_the_absence_of_nan_holds_for_the_names_under_which_it_was_found(spark, native, tmp_path) -> None:
+    folder = tmp_path / "swapped"
+    for i in range(3):
+        spark.sql(
+            f"SELECT id, CAST(5 AS DOUBLE) AS a, double('NaN') AS b FROM range({i * 10}, {i * 10 + 10}, 1, 1)"
+        ).write.mode("append").parquet(str(folder))
+    table = import_parquet(spark, "lake.trust.swapped", folder, "id BIGINT, a DOUBLE, b DOUBLE")
+    names = [("id", 1, "id"), ("a", 2, "b"), ("b", 3, "a")]
+    mapping = ", ".join(f'{{"field-id": {field}, "names": ["{stored}"]}}' for _, field, stored in names)
+    spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('schema.name-mapping.default' = '[{mapping}]')")
+    for _ in range(2):
+        for query in FLOATS[2:4] + FLOATS[6:]:
+            for column in ("a", "b"):
+                assert_rows_equal_off_on(
+                    spark, query.format(t=table).replace("(v", f"({column}").replace("v ", f"{column} ")
+                )
+        product.refresh(spark, table)
 
 
 def test_without_footers_an_imported_table_is_doubtful(spark, imported, tmp_path) -> None:

@@ -188,10 +188,13 @@ def weakened(node: Node, is_kept: Callable[[Leaf], bool]) -> Node:
 
 
 def is_icebergs(leaf: Leaf) -> bool:
-    """Whether PyIceberg compares the leaf with bounds too (S9)."""
+    """Whether PyIceberg compares the leaf with the same bounds and counts (S9).
+
+    A footer may have proven the absence of NaN, of which PyIceberg does not know.
+    """
     if leaf.op is Op.AMONG:
         return len(leaf.literals) <= _MOST_ELEMENTS
-    return leaf.op not in {Op.NOT_AMONG, Op.NOT_PREFIX, Op.NOT_NAN}
+    return leaf.op not in {Op.NOT_AMONG, Op.NOT_PREFIX, Op.IS_NAN, Op.NOT_NAN}
 
 
 def _leaf(bound: BooleanExpression) -> Leaf | None:

@@ -19,6 +19,14 @@ final private[zonemap] class Evidence(val doubted: Map[Int, Bitmap], val names: 
       names.valuesIterator.map(HeapBytes.text).sum
 }
 
+/**
+ * The evidence for the statistics of one file.
+ *
+ * @param doubted by field id, the columns whose statistics it does not prove
+ * @param withoutNaN by field id, the columns of floats that hold no NaN
+ */
+final private[zonemap] case class FileEvidence(provenance: Provenance, doubted: Seq[Int], withoutNaN: Seq[Int])
+
 /** Collects the evidence of a segment's files. Not thread-safe. */
 final private[segment] class EvidenceBuilder {
   private val doubted = mutable.TreeMap.empty[Int, mutable.ArrayBuffer[Int]]

@@ -1,7 +1,7 @@
 package zonemap.core.segment
 
 import zonemap.core.column.{BoundsColumn, ColumnBounds, ColumnChoice, ColumnSpec, Dictionary}
-import zonemap.core.value.{ColumnType, ZoneValue}
+import zonemap.core.value.{ColumnType, Presence, ZoneValue}
 
 /**
  * Concatenates the live manifests of segments into one segment. Rows keep their order, dead manifests are dropped, and
@@ -23,7 +23,7 @@ private[zonemap] object SegmentMerger {
     val builder = new SegmentBuilder(kept, maxBoundaries)
     // where segments know other names of a column, the evidence by the names of the last one is kept
     segments.foreach { case (segment, _) => segment.evidence.names.foreach { case (id, of) => builder.name(id, of) } }
-    segments.foreach { case (segment, live) => append(builder, segment, live, _._2) }
+    segments.foreach { case (segment, live) => append(builder, segment, live, _ => None) }
     builder.build()
   }
 
@@ -31,24 +31,16 @@ private[zonemap] object SegmentMerger {
    * Rewrites a segment with other evidence for its files.
    *
    * @param names by field id, the digest of the names by which readers find columns in files without field ids
-   * @param evidence by row, the file's provenance and the columns that it does not prove; a row that it lacks keeps its
-   *   evidence
+   * @param evidence by row; a row that it lacks keeps its evidence
    */
   def withEvidence(
       segment: Segment,
       live: Seq[Int],
       names: Map[Int, String],
-      evidence: Int => Option[(Provenance, Seq[Int])]): Array[Byte] = {
+      evidence: Int => Option[FileEvidence]): Array[Byte] = {
     val builder = new SegmentBuilder(columns(Seq(segment)))
     (segment.evidence.names ++ names).foreach { case (id, of) => builder.name(id, of) }
-    append(
-      builder,
-      segment,
-      live,
-      file =>
-        evidence(file._1).fold(file._2) { case (found, doubted) =>
-          file._2.copy(provenance = found, doubted = doubted)
-        })
+    append(builder, segment, live, evidence)
     builder.build()
   }
 
@@ -70,12 +62,12 @@ private[zonemap] object SegmentMerger {
 
   private def typeOf(segment: Segment, fieldId: Int): ColumnType = segment.column(fieldId).get.columnType
 
-  /** @param evidenced the entry of a file with the evidence of its row */
+  /** @param evidence the new evidence for a row, if there is some */
   private def append(
       builder: SegmentBuilder,
       segment: Segment,
       live: Seq[Int],
-      evidenced: ((Int, FileEntry)) => FileEntry): Unit = {
+      evidence: Int => Option[FileEvidence]): Unit = {
     val otherNames = builder.names.iterator.collect {
       case (id, digest) if !segment.evidence.names.get(id).contains(digest) => id
     }.toSeq
@@ -90,11 +82,31 @@ private[zonemap] object SegmentMerger {
         val bounds = sources.map(source => if (source == null) ColumnBounds.NothingKnown else source(row))
         val entry = file(segment, paths, partitions(segment.partitionOrdinal(row)), row)
         val renamed = if (entry.provenance.byName) otherNames else Nil
-        val doubted = if (renamed.isEmpty) entry else entry.copy(doubted = entry.doubted ++ renamed)
-        builder.add(evidenced(row -> doubted), bounds)
+        evidence(row) match {
+          case Some(found) =>
+            if (entry.provenance.byName) setNaN(builder.columns, bounds, _ => true, Presence.None, Presence.Unknown)
+            setNaN(builder.columns, bounds, found.withoutNaN.contains, Presence.Unknown, Presence.None)
+            builder.add(entry.copy(provenance = found.provenance, doubted = found.doubted), bounds)
+          case None if renamed.isEmpty => builder.add(entry, bounds)
+          case None =>
+            setNaN(builder.columns, bounds, renamed.contains, Presence.None, Presence.Unknown)
+            builder.add(entry.copy(doubted = entry.doubted ++ renamed), bounds)
+        }
       }
     }
   }
+
+  /** Replaces one statement about NaN by another, for floats among some columns: evidence proves it, or has lapsed. */
+  private def setNaN(
+      columns: Seq[ColumnSpec],
+      bounds: Array[ColumnBounds],
+      isMeant: Int => Boolean,
+      before: Presence,
+      after: Presence): Unit =
+    columns.zipWithIndex.foreach { case (column, i) =>
+      if (column.columnType.mayHoldNaN && isMeant(column.fieldId) && bounds(i).nans == before)
+        bounds(i) = bounds(i).copy(nans = after)
+    }
 
   private def reencoded(column: BoundsColumn, target: ColumnType): Int => ColumnBounds =
     if (!ColumnType.comparable(target, column.columnType)) _ => ColumnBounds.NothingKnown

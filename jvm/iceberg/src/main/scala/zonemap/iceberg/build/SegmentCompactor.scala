@@ -2,7 +2,7 @@ package zonemap.iceberg.build
 
 import zonemap.core.column.ColumnChoice
 import zonemap.core.io.ByteSource
-import zonemap.core.segment.{DeleteSegmentBuilder, Provenance, Segment, SegmentMerger}
+import zonemap.core.segment.{DeleteSegmentBuilder, FileEvidence, Segment, SegmentMerger}
 import zonemap.iceberg.convert.DeleteStats
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.snapshot.{KeyedDeletes, LiveDeleteSegment, LiveSegment, SegmentOrigin}
@@ -113,10 +113,7 @@ private[zonemap] final class SegmentCompactor(spill: SpillFiles) {
     } else rewritten(group, level, choice)
 
   /** The segment with other evidence for its files, by their rows; see [[SegmentMerger.withEvidence]]. */
-  def withEvidence(
-      live: LiveSegment,
-      names: Map[Int, String],
-      evidence: Int => Option[(Provenance, Seq[Int])]): LiveSegment = {
+  def withEvidence(live: LiveSegment, names: Map[Int, String], evidence: Int => Option[FileEvidence]): LiveSegment = {
     val (input, manifests) = reopened(live)
     opened(SegmentMerger.withEvidence(input, manifests, names, evidence), IndexedSeq(live), live.origin.level)
   }

@@ -7,7 +7,7 @@ import scala.annotation.tailrec
 import org.apache.iceberg.{Snapshot, Table}
 import org.slf4j.LoggerFactory
 
-import zonemap.core.segment.Provenance
+import zonemap.core.segment.{FileEvidence, Provenance}
 import zonemap.iceberg.build.SegmentCompactor
 import zonemap.iceberg.convert.MappedNames
 import zonemap.iceberg.registry.IndexProcess
@@ -128,12 +128,14 @@ private[zonemap] final class EvidenceBuild(process: IndexProcess) {
 
   private def evidenced(live: LiveSegment, findings: Seq[FooterFindings], names: Int => Option[String]): LiveSegment = {
     val found = findings.iterator.flatMap { f =>
-      f.rows.indices.iterator.map(i => f.rows(i) -> (Provenance.ofCode(f.codes(i)) -> f.doubted(i).toSeq))
+      f.rows.indices.iterator.map { i =>
+        f.rows(i) -> FileEvidence(Provenance.ofCode(f.codes(i)), f.doubted(i).toSeq, f.withoutNaN(i).toSeq)
+      }
     }.toMap
     val renamed = isRenamed(live, names)
     // what was proven under other names is proven no more, so that a later call checks these files again
     def outdated(row: Int) =
-      Option.when(renamed && live.segment.provenance(row).byName)(Provenance.Unknown -> Seq.empty[Int])
+      Option.when(renamed && live.segment.provenance(row).byName)(FileEvidence(Provenance.Unknown, Nil, Nil))
     val known = live.segment.columnIds.flatMap(id => names(id).map(id -> _)).toMap
     compactor.withEvidence(live, known, row => found.get(row).orElse(outdated(row)))
   }

@@ -38,7 +38,11 @@ private[zonemap] final case class FooterTask(segment: SegmentRef, rows: Array[In
         val told = columns.map { case (id, column) => id -> (column.columnType -> column.bounds(file.row)) }.toMap
         file.row -> FooterCheck.evidence(footer, opened.recordCount(file.row), told)
       }.toArray
-      FooterFindings(found.map(_._1), found.map(_._2.provenance.code), found.map(_._2.doubted.toArray))
+      FooterFindings(
+        found.map(_._1),
+        found.map(_._2.provenance.code),
+        found.map(_._2.doubted.toArray),
+        found.map(_._2.withoutNaN.toArray))
     } finally opened.close()
   }
 }
@@ -46,8 +50,15 @@ private[zonemap] final case class FooterTask(segment: SegmentRef, rows: Array[In
 /** A data file whose footer is read: its row in the segment, its location, and its length by the manifest. */
 private final case class FooterFile(row: Int, path: String, sizeBytes: Long)
 
-/** The evidence of files by their rows: a code of a provenance, and the columns that it does not prove. Serializable. */
-private[zonemap] final case class FooterFindings(rows: Array[Int], codes: Array[Byte], doubted: Array[Array[Int]])
+/**
+ * The evidence of files by their rows, see [[zonemap.core.segment.FileEvidence]]; `codes` are those of the provenances.
+ * Serializable.
+ */
+private[zonemap] final case class FooterFindings(
+    rows: Array[Int],
+    codes: Array[Byte],
+    doubted: Array[Array[Int]],
+    withoutNaN: Array[Array[Int]])
 
 private[zonemap] object FooterTask {
   private val log = LoggerFactory.getLogger("zonemap.index")

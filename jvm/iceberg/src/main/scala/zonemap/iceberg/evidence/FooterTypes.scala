@@ -18,8 +18,8 @@ import zonemap.core.value._
 private[evidence] object FooterTypes {
 
   /**
-   * Whether readers return the stored values of a column unchanged, in an order that its footer states. Floats are left
-   * out, because footers do not count NaN, and uuids, because writers disagree about their order.
+   * Whether readers return the stored values of a column unchanged, in an order that its footer states. Uuids are
+   * left out, because writers disagree about their order.
    */
   def states(column: ColumnType, stored: PrimitiveType): Boolean = {
     val kind = stored.getPrimitiveTypeName
@@ -28,6 +28,8 @@ private[evidence] object FooterTypes {
       case BooleanType => kind == BOOLEAN
       case IntType     => kind == INT32 && isSigned(meaning)
       case LongType    => (kind == INT32 || kind == INT64) && isSigned(meaning)
+      case FloatType   => kind == FLOAT
+      case DoubleType  => kind == FLOAT || kind == DOUBLE
       case DateType    => kind == INT32 && meaning.exists(_.isInstanceOf[DateLogicalTypeAnnotation])
       case TimeType    => kind == INT64 && unit(meaning).contains(TimeUnit.MICROS) && !isTimestamp(meaning)
       case TimestampType | TimestampTzType =>
@@ -55,6 +57,7 @@ private[evidence] object FooterTypes {
       case (_: DecimalType, _)                  => None
       case (StringType | BinaryType, v: Binary) => Some(ZoneValues.ofBytes(v.getBytes))
       case (_: FixedType, v: Binary)            => Some(ZoneValues.ofBytes(v.getBytes))
+      case (FloatType | DoubleType, v: Number)  => Some(ZoneValues.ofDouble(v.doubleValue))
       case (_, v: Number)                       => Some(ZoneValues.ofLong(v.longValue))
       case _                                    => None
     }

@@ -10,15 +10,21 @@ import org.apache.iceberg.shaded.org.apache.parquet.hadoop.metadata.{ColumnChunk
 import org.apache.iceberg.shaded.org.apache.parquet.schema.{GroupType, MessageType, PrimitiveType, Type}
 import org.apache.iceberg.types.TypeUtil
 
-import zonemap.core.value.{ColumnType, ZoneValue}
+import zonemap.core.value.{ColumnType, Presence, ZoneValue}
 
 /**
  * The statistics of one column in a footer.
  *
  * @param least the least value that is not null; null if all values are null
  * @param greatest the greatest value that is not null; null if all values are null
+ * @param nans whether values are NaN; floats and doubles may be neither `least` nor `greatest` and still be NaN
  */
-private[evidence] final case class FooterColumn(nulls: Long, values: Long, least: ZoneValue, greatest: ZoneValue)
+private[evidence] final case class FooterColumn(
+    nulls: Long,
+    values: Long,
+    least: ZoneValue,
+    greatest: ZoneValue,
+    nans: Presence)
 
 /**
  * What the footer of a Parquet file states about its rows.
@@ -37,7 +43,14 @@ private[evidence] final case class ParquetFooter(
 private[evidence] object ParquetFooter {
 
   /** Libraries whose statistics of fixed-width columns are the values of the column chunk, as their sources show. */
-  private val ExactWriters = Seq("parquet-mr", "parquet-cpp-arrow")
+  private val ExactWriters = Seq("parquet-mr version ", "parquet-cpp-arrow version ")
+
+  /**
+   * Parquet's Java library orders NaN above all other values and computes the least and the greatest value in this
+   * order; its reader drops statistics with NaN. So statistics that it reads are of values without NaN. Other libraries
+   * skip NaN, as this one did before 1.10. The last release whose sources were read is 1.16.
+   */
+  private val OrderingNaN = "parquet-mr version 1\\.1[0-6]\\.[0-9]+ .*".r
 
   /**
    * Reads a footer. The result is `None` if readers find columns by position, because the file has no field ids and the
@@ -61,7 +74,7 @@ private[evidence] object ParquetFooter {
       val writer = Option(footer.getFileMetaData.getCreatedBy).getOrElse("")
       ParquetFooter(
         footer.getBlocks.asScala.iterator.map(_.getRowCount).sum,
-        columns(footer, leaves(message), schema, wanted),
+        columns(footer, leaves(message), schema, wanted, OrderingNaN.matches(writer)),
         hasIds,
         ExactWriters.exists(writer.startsWith)
       )
@@ -93,7 +106,8 @@ private[evidence] object ParquetFooter {
       footer: ParquetMetadata,
       stored: Seq[StoredColumn],
       schema: Schema,
-      wanted: Map[Int, ColumnType]): Map[Int, FooterColumn] = {
+      wanted: Map[Int, ColumnType],
+      ordersNaN: Boolean): Map[Int, FooterColumn] = {
     val parents = TypeUtil.indexParents(schema.asStruct())
     def pathOf(id: Int): Seq[Int] =
       Iterator
@@ -108,7 +122,8 @@ private[evidence] object ParquetFooter {
       Seq(column) <- Seq(stored.filter(_.ids.last == id))
       if column.ids == pathOf(id) && FooterTypes.states(columnType, column.primitive)
       found <- whole(footer, column, columnType)
-    } yield id -> found
+      mayHideNaN = columnType.mayHoldNaN && !ordersNaN && found.least != null
+    } yield id -> (if (mayHideNaN) found.copy(nans = Presence.Unknown) else found)
   }
 
   /** The statistics of all row groups together; `None` if one of them lacks a part. */
@@ -118,12 +133,14 @@ private[evidence] object ParquetFooter {
         .filter(chunk => chunk.getValueCount == block.getRowCount)
         .flatMap(ofChunk(_, column.primitive, columnType))
     }
-    Option.when(parts.forall(_.isDefined))(parts.flatten.foldLeft(FooterColumn(0, 0, null, null)) { (all, part) =>
-      FooterColumn(
-        all.nulls + part.nulls,
-        all.values + part.values,
-        first(all.least, part.least)(_ <= _),
-        first(all.greatest, part.greatest)(_ >= _))
+    Option.when(parts.forall(_.isDefined))(parts.flatten.foldLeft(FooterColumn(0, 0, null, null, Presence.None)) {
+      (all, part) =>
+        FooterColumn(
+          all.nulls + part.nulls,
+          all.values + part.values,
+          first(all.least, part.least)(_ <= _),
+          first(all.greatest, part.greatest)(_ >= _),
+          Presence.None)
     })
   }
 
@@ -137,13 +154,13 @@ private[evidence] object ParquetFooter {
     val statistics = chunk.getStatistics
     val values = chunk.getValueCount
     if (statistics == null || !statistics.isNumNullsSet) None
-    else if (statistics.getNumNulls == values) Some(FooterColumn(values, values, null, null))
+    else if (statistics.getNumNulls == values) Some(FooterColumn(values, values, null, null, Presence.None))
     else if (!statistics.hasNonNullValue || statistics.getNumNulls < 0 || statistics.getNumNulls > values) None
     else
       for {
         least <- FooterTypes.encode(columnType, statistics.genericGetMin())
         greatest <- FooterTypes.encode(columnType, statistics.genericGetMax())
         if least.compare(greatest) <= 0
-      } yield FooterColumn(statistics.getNumNulls, values, least, greatest)
+      } yield FooterColumn(statistics.getNumNulls, values, least, greatest, Presence.None)
   }
 }

@@ -44,9 +44,10 @@ private[iceberg] final class BoundsTrust(
 
   /** The files of `rows` that may hold a row for which the condition is TRUE. `rows` is not changed. */
   def mayMatch(segment: Segment, condition: BoundsCondition, rows: Bitmap): Bitmap = {
-    val BoundsCondition(whole, stock) = condition
+    val whole = condition.whole
+    val stock = withoutLapsed(segment, condition.stock)
     if (whole == True || rows.isEmpty) rows.copy()
-    else if (condition.isIcebergs) SegmentEvaluator.mayMatch(segment, whole, rows)
+    else if (condition.isIcebergs && (stock eq condition.stock)) SegmentEvaluator.mayMatch(segment, whole, rows)
     else if (SegmentEvaluator.rootMatch(segment, stock) == Match.None) Bitmap.empty(segment.rows)
     else
       doubtful(segment, whole) match {
@@ -57,6 +58,17 @@ private[iceberg] final class BoundsTrust(
             .mayMatch(segment, whole, believed)
             .or(SegmentEvaluator.mayMatch(segment, stock, rows.copy().and(doubted)))
       }
+  }
+
+  /**
+   * A condition without what the absence of NaN decides in columns of which readers find other values than when a footer
+   * proved it: Iceberg does not know of this proof.
+   */
+  private def withoutLapsed(segment: Segment, stock: Predicate): Predicate = {
+    val lapsed = Predicate
+      .columns(stock)
+      .filter(column => column.columnType.mayHoldNaN && DoubtfulFiles.renamed(segment, column.fieldId, names).isDefined)
+    if (lapsed.isEmpty) stock else BoundsTrust.withoutNaN(stock, lapsed.map(_.fieldId).toSet)
   }
 
   /** The files of `rows` of which every row is proven to match. `rows` is not changed. */
@@ -194,6 +206,16 @@ private[iceberg] object BoundsTrust {
       case In(column, _)                           => NotNull(column)
       case True | False                            => filter
       case _                                       => Unknown("not evaluated by Iceberg")
+    }
+
+  /** A predicate without the conditions on some columns that a file without NaN may decide. */
+  private def withoutNaN(predicate: Predicate, fieldIds: Set[Int]): Predicate =
+    predicate match {
+      case And(children) => And(children.map(withoutNaN(_, fieldIds)))
+      case Or(children)  => Or(children.map(withoutNaN(_, fieldIds)))
+      case leaf @ (_: IsNaN | _: DistinctFrom | _: NotInOrNull) if Predicate.fieldIds(leaf).exists(fieldIds) =>
+        Unknown("a footer has stated NaN under other names")
+      case _ => predicate
     }
 
   private def isIcebergs(leaf: Leaf): Boolean =

@@ -5,7 +5,7 @@ import java.io.{ByteArrayOutputStream, ObjectOutputStream}
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.column.ColumnBounds
-import zonemap.core.segment.Provenance
+import zonemap.core.segment.{FileEvidence, Provenance}
 import zonemap.core.value._
 import zonemap.core.version.{SegmentRef, VersionFile}
 
@@ -17,7 +17,7 @@ class FooterCheckTest extends AnyFunSuite {
   private def told(lower: ZoneValue, upper: ZoneValue, nulls: Presence, tight: Boolean = true) =
     ColumnBounds(lower, upper, tight, nulls, Presence.None)
 
-  private val stated = FooterColumn(2, 10, long(3), long(9))
+  private val stated = FooterColumn(2, 10, long(3), long(9), Presence.None)
 
   private def evidence(
       bounds: ColumnBounds,
@@ -31,20 +31,20 @@ class FooterCheckTest extends AnyFunSuite {
       records,
       Map(1 -> (columnType -> bounds)))
 
-  private val proven = FileEvidence(Provenance.Footer, Nil)
-  private val doubted = FileEvidence(Provenance.Footer, Seq(1))
+  private val proven = FileEvidence(Provenance.Footer, Nil, Nil)
+  private val doubted = FileEvidence(Provenance.Footer, Seq(1), Nil)
 
   test("equal statistics are proven, and are extremes if the writer computes them") {
     val equal = told(long(3), long(9), Presence.Some)
     assert(evidence(equal) == proven)
-    assert(evidence(equal, exact = false) == FileEvidence(Provenance.Valid, Nil))
-    assert(evidence(equal, hasIds = false) == FileEvidence(Provenance.FooterByName, Nil))
-    assert(evidence(equal, hasIds = false, exact = false) == FileEvidence(Provenance.ValidByName, Nil))
+    assert(evidence(equal, exact = false) == FileEvidence(Provenance.Valid, Nil, Nil))
+    assert(evidence(equal, hasIds = false) == FileEvidence(Provenance.FooterByName, Nil, Nil))
+    assert(evidence(equal, hasIds = false, exact = false) == FileEvidence(Provenance.ValidByName, Nil, Nil))
   }
 
   test("wider bounds are valid and not extremes") {
-    assert(evidence(told(long(2), long(9), Presence.Some)) == FileEvidence(Provenance.Valid, Nil))
-    assert(evidence(told(null, long(10), Presence.Some)) == FileEvidence(Provenance.Valid, Nil))
+    assert(evidence(told(long(2), long(9), Presence.Some)) == FileEvidence(Provenance.Valid, Nil, Nil))
+    assert(evidence(told(null, long(10), Presence.Some)) == FileEvidence(Provenance.Valid, Nil, Nil))
     assert(evidence(told(long(2), long(10), Presence.Some, tight = false)) == proven, "they are no extremes anyway")
   }
 
@@ -62,7 +62,7 @@ class FooterCheckTest extends AnyFunSuite {
   }
 
   test("a column of nulls") {
-    val nulls = Some(FooterColumn(10, 10, null, null))
+    val nulls = Some(FooterColumn(10, 10, null, null, Presence.None))
     assert(evidence(told(null, null, Presence.All), nulls) == proven)
     assert(evidence(told(null, null, Presence.None), nulls) == doubted)
     assert(evidence(told(long(0), long(0), Presence.None), nulls) == doubted)
@@ -71,9 +71,24 @@ class FooterCheckTest extends AnyFunSuite {
   }
 
   test("texts: the bounds may be cut") {
-    val words = Some(FooterColumn(0, 10, text("abcdef"), text("xyz")))
+    val words = Some(FooterColumn(0, 10, text("abcdef"), text("xyz"), Presence.None))
     assert(evidence(told(text("abc"), text("y"), Presence.None, tight = false), words, StringType) == proven)
     assert(evidence(told(text("abd"), text("y"), Presence.None, tight = false), words, StringType) == doubted)
+  }
+
+  test("floats: a footer whose writer orders NaN proves that there is none") {
+    val (low, high) = (ZoneValues.ofDouble(-1.5), ZoneValues.ofDouble(9))
+    def found(nans: Presence, stated: Presence) =
+      evidence(
+        ColumnBounds(low, high, tight = true, Presence.None, nans),
+        Some(FooterColumn(0, 10, low, high, stated)),
+        DoubleType)
+    val known = FileEvidence(Provenance.Footer, Nil, Seq(1))
+    assert(found(Presence.Unknown, Presence.None) == known)
+    assert(found(Presence.None, Presence.None) == known)
+    assert(found(Presence.Unknown, Presence.Unknown) == proven, "the bounds are, and NaN may hide")
+    assert(found(Presence.None, Presence.Unknown) == doubted, "nobody proves the count of the manifest")
+    assert(found(Presence.Some, Presence.None) == doubted)
   }
 
   test("a task of a segment that was read from a stored version travels") {
@@ -85,7 +100,7 @@ class FooterCheckTest extends AnyFunSuite {
   }
 
   test("another record count refutes the file, as does a footer whose columns are found by position") {
-    assert(evidence(told(long(3), long(9), Presence.Some), records = 80) == FileEvidence(Provenance.Refuted, Nil))
-    assert(FooterCheck.evidence(None, 10, Map.empty) == FileEvidence(Provenance.Refuted, Nil))
+    assert(evidence(told(long(3), long(9), Presence.Some), records = 80) == FileEvidence(Provenance.Refuted, Nil, Nil))
+    assert(FooterCheck.evidence(None, 10, Map.empty) == FileEvidence(Provenance.Refuted, Nil, Nil))
   }
 }
