@@ -32,6 +32,7 @@ def test_every_command(spark, sqlite: Path, base: Path, monkeypatch: pytest.Monk
     catalog = lake.python_catalog(sqlite, f"file:{base / 'ingest'}")
     with Writer(name, catalog=catalog, lane="gateway") as writer:
         receipts = [writer.write(pa.table({"id": [number]})) for number in range(3)]
+    assert [receipt.seq for receipt in receipts] == [1, 2, 3]
     refused = [receipts[1], receipts[2]]
     kept = [Path(receipt.files[0].removeprefix("file:")).resolve() for receipt in refused]
     sizes = [path.read_bytes() for path in kept]
@@ -46,17 +47,17 @@ def test_every_command(spark, sqlite: Path, base: Path, monkeypatch: pytest.Monk
         record = Path(receipt.record.removeprefix("file:"))
         record.write_bytes(_existing(record.read_bytes()))
     assert run("commit")[0]["records"] == 1
-    assert [(row["seq"], row["code"]) for row in run("quarantined")] == [(1, "missing-file"), (2, "missing-file")]
+    assert [(row["seq"], row["code"]) for row in run("quarantined")] == [(2, "missing-file"), (3, "missing-file")]
     for path, data in zip(kept, sizes, strict=True):
         path.write_bytes(data)
-    assert len(run("requeue", "--lane", "gateway", "--seq", "1")) == 1
-    assert [row["seq"] for row in run("discard", "--lane", "gateway", "--seq", "2")] == [2]
+    assert len(run("requeue", "--lane", "gateway", "--seq", "2")) == 1
+    assert [row["seq"] for row in run("discard", "--lane", "gateway", "--seq", "3")] == [3]
     assert run("quarantined") == []
     assert run("commit")[0]["records"] == 1
-    assert run("wait", "--lane", "gateway", "--seq", "0")[0]["state"] == "visible"
+    assert run("wait", "--lane", "gateway", "--seq", "1")[0]["state"] == "visible"
     before = run("status")
     assert (before["committed_rows"], before["pending_records"], before["quarantined"]) == (2, 0, 0)
-    assert run("reset", "--watermark", "gateway=2")["pointer"] != before["pointer"]
+    assert run("reset", "--watermark", "gateway=3")["pointer"] != before["pointer"]
     assert any(row["path"].endswith(kept[1].name) for row in run("gc", "--older-than-hours", "0"))
     catalog.close()
     spark.sql(f"REFRESH TABLE {name}")
