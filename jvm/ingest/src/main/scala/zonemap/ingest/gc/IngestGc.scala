@@ -56,13 +56,16 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
 
   /**
    * Deletes the files of the ingest root that nothing needs: G5 alone, with the least age of gc. It deletes no data file,
-   * so it depends on neither the listing of the data folder nor on other tables that use the folder.
+   * so it depends on neither the listing of the data folder nor on other tables that use the folder. The age of a file is
+   * that before the newest state, by the clock of the store: a process whose clock is fast deletes nothing too early.
    *
    * @throws IngestStoppedException as for [[run]]
    */
   def tidy(): Unit = {
     checkQueue()
-    garbageOfRoot(LeastAgeMillis, clock.millis(), dryRun = false): Unit
+    target.files.list(StateFile.Folder).map(_.modifiedAtMillis).maxOption.foreach { newest =>
+      garbageOfRoot(LeastAgeMillis, math.min(newest, clock.millis()), dryRun = false)
+    }
   }
 
   /** G5: files of the ingest root. */

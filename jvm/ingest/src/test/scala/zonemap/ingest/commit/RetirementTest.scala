@@ -1,6 +1,7 @@
 package zonemap.ingest.commit
 
 import java.nio.file.{Files, Path}
+import java.nio.file.attribute.FileTime
 import java.util.concurrent.atomic.AtomicInteger
 
 import scala.jdk.CollectionConverters._
@@ -9,7 +10,8 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.ingest.{IngestTable, IngestTables}
 import zonemap.ingest.admin.{IngestAdmin, Visibility}
-import zonemap.ingest.queue.Receipt
+import zonemap.ingest.gc.IngestGc
+import zonemap.ingest.queue.{Poll, Receipt}
 import zonemap.ingest.record.LaneName
 import zonemap.ingest.table._
 import zonemap.ingest.write.LaneWriter
@@ -176,12 +178,8 @@ class RetirementTest extends AnyFunSuite {
       val no = before.pointer.no
       val lanes = before.lanes ++ Seq.fill(348)(LaneName.draw(no) -> Watermark(0, at))
       val states = BranchStates("main", None, Some(before), Nil)
-      val next = Retirement.of(
-        states,
-        lanes,
-        zonemap.ingest.queue.Poll(Nil, complete = true),
-        _ => true,
-        at - t.settings.laneRetentionMillis)
+      val next =
+        Retirement.of(states, lanes, Poll(Nil, complete = true), _ => true, at - t.settings.laneRetentionMillis)
       before.copy(pointer = pointer.copy(no = no + 1), lanes = next.lanes, retired = next.upTo)
     }
     val bytes = StateFile.encode(end).length
@@ -205,15 +203,23 @@ class RetirementTest extends AnyFunSuite {
     assert(loop.stop(5000) && calls.get >= 3 && t.live() == Seq("a0"))
   }
 
-  test("tidying deletes old states and temporary files, and no data file") {
+  test("tidying deletes old states and temporary files, and no data file; a fast clock deletes nothing") {
     val t = IngestTables.hadoop()
     (0 until 3).foreach(i => once(t, s"a$i"))
     val orphan = Path.of(t.dataFile("orphan").location().stripPrefix("file:"))
     val temporary = Files.writeString(t.root.resolve("state/.1.json.0123456789abcdef.tmp"), "part")
     t.reload().expireSnapshots().expireOlderThan(System.currentTimeMillis() + 1).retainLast(1).commit()
-    t.clock.forward(80 * Hour)
-    new zonemap.ingest.gc.IngestGc(t.target, t.clock).tidy()
-    val states = Files.list(t.root.resolve("state")).iterator().asScala.size
-    assert(states == 1 && !Files.exists(temporary) && Files.exists(orphan) && t.pass().outcome == PassOutcome.Idle)
+    t.clock.forward(1000 * Hour)
+    def tidied() = {
+      new IngestGc(t.target, t.clock).tidy()
+      Files.list(t.root.resolve("state")).iterator().asScala.filterNot(_ == temporary).size
+    }
+    assert(tidied() == 3 && Files.exists(temporary))
+    val old = FileTime.fromMillis(System.currentTimeMillis() - 80 * Hour)
+    (Files.list(t.root.resolve("state")).iterator().asScala.toSeq :+ orphan).foreach(Files.setLastModifiedTime(_, old))
+    once(t, "a3")
+    t.reload().expireSnapshots().expireOlderThan(System.currentTimeMillis() + 1).retainLast(1).commit()
+    assert(tidied() == 1 && !Files.exists(temporary) && Files.exists(orphan))
+    assert(t.pass().outcome == PassOutcome.Idle)
   }
 }
