@@ -56,7 +56,9 @@ def test_the_group_has_the_commands_of_all_modules_and_no_module_is_long() -> No
     assert set(cli.cli.commands) == {
         *("jar-path", "doctor", "build", "status", "merge", "gc", "drop"),
         *("why-not", "clustering", "advise", "history", "verify", "report"),
-        *("follow", "commit-loop", "ingest-status", "demo", "demo-ingest"),
+        *("follow", "commit-loop", "demo", "demo-ingest"),
+        *("ingest-status", "ingest-commit", "ingest-pause", "ingest-resume", "ingest-wait", "ingest-quarantined"),
+        *("ingest-requeue", "ingest-discard", "ingest-reset", "ingest-gc"),
     }
     package = ROOT / "python" / "zonemap"
     sources = [*package.glob("*.py"), *(package / "commands").glob("*.py")]

@@ -11,7 +11,7 @@ import click
 
 from zonemap import doctor as checks
 from zonemap import failures, procedures
-from zonemap.commands import demos, diagnose, loops, sessions
+from zonemap.commands import demos, diagnose, loops, queue, sessions
 from zonemap.errors import InvalidArgumentError, ZonemapError
 from zonemap.jar import jar_path
 from zonemap.output import output_of
@@ -217,7 +217,7 @@ def drop(
         output_of(output).rows(f"{title} {len(result.paths)} files", [{"path": path} for path in result.paths])
 
 
-for command in (*diagnose.COMMANDS, *loops.COMMANDS, demos.demo, demos.demo_ingest):
+for command in (*diagnose.COMMANDS, *loops.COMMANDS, *queue.COMMANDS, demos.demo, demos.demo_ingest):
     cli.add_command(command)
 
 

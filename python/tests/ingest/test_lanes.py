@@ -405,7 +405,10 @@ def test_unreadable_state_fails_closed(catalog: SqlCatalog, events: Table, damag
             change.set_properties({key: "|".join([*pointer[:place], "x", *pointer[place + 1 :]])})
     with pytest.raises(ZonemapError, match=r"choose the watermarks with ingest_reset\.$"):
         Writer(NAME, catalog=catalog, lane="a")
-    if damage != "queue":
+    if damage == "format":
+        with pytest.raises(ZonemapError, match="its format is unknown"):
+            Writer(NAME, catalog=catalog)
+    elif damage != "queue":
         with Writer(NAME, catalog=catalog) as writer:  # a new lane has no watermark
             assert writer.write(rows(1)).seq == 0
 
@@ -451,15 +454,6 @@ def test_one_writer_for_each_lane(catalog: SqlCatalog, events: Table) -> None:
             Writer(NAME, catalog=catalog, lane="a")
         Writer(NAME, catalog=catalog, lane="b").close()
     Writer(NAME, catalog=catalog, lane="a").close()
-
-
-def test_writers_without_a_lane_have_their_own(catalog: SqlCatalog, events: Table) -> None:
-    with Writer(NAME, catalog=catalog) as one, Writer(NAME, catalog=catalog) as other:
-        assert one.write(rows(1)).lane != other.write(rows(2)).lane
-        with pytest.raises(ZonemapError, match=rf"the lane '{one.lane}': process {os.getpid()} writes to it"):
-            Writer(NAME, catalog=catalog, lane=one.lane)
-    assert list(spool_of(events).glob("locks/*")) == []
-    assert {(body["seq"], body["prev-seq"]) for body in bodies(events)} == {(0, -1)}
 
 
 def test_a_receipt_does_not_wait_for_the_write_of_another_thread(catalog: SqlCatalog, events: Table) -> None:

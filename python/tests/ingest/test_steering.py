@@ -367,6 +367,74 @@ def test_command_of_the_status(monkeypatch: pytest.MonkeyPatch) -> None:
     assert json.loads(result.output) == {"table": "lake.db.t", **STATUS}
 
 
+COMMANDS: list[tuple[list[str], dict[str, Any], str, int]] = [
+    (["ingest-commit", "a.t", "--timeout", "5"], COMMITTED, "ingest_commit(table => 'a.t', timeout_seconds => 5)", 0),
+    (["ingest-commit", "a.t"], COMMITTED | {"outcome": "stopped"}, "ingest_commit(", 1),
+    (["ingest-pause", "a.t", "--reason", "r"], {"paused": "r"}, "ingest_pause(table => 'a.t', reason => 'r')", 0),
+    (["ingest-resume", "a.t"], {"was_paused": True}, "ingest_resume(table => 'a.t')", 0),
+    (["ingest-wait", "a.t"], AWAITED, "ingest_wait(table => 'a.t', timeout_seconds => 60)", 0),
+    (
+        ["ingest-wait", "a.t", "--lane", "a", "--seq", "1"],
+        AWAITED | {"state": "pending"},
+        "ingest_wait(table => 'a.t', lane => 'a', seq => 1L, timeout_seconds => 60)",
+        1,
+    ),
+    (["ingest-quarantined", "a.t"], REFUSED, "ingest_quarantined(table => 'a.t')", 0),
+    (
+        ["ingest-requeue", "a.t", "--lane", "a", "--seq", "1"],
+        REQUEUED,
+        "ingest_requeue(table => 'a.t', lane => 'a', seq => 1L)",
+        0,
+    ),
+    (
+        ["ingest-discard", "a.t", "--lane", "a", "--seq", "1"],
+        REFUSED,
+        "ingest_discard(table => 'a.t', lane => 'a', seq => 1L)",
+        0,
+    ),
+    (
+        ["ingest-reset", "a.t", "--branch", "b", "--watermark", "x=y=7", "--forget-known", "--take-over"],
+        {"pointer": "v1|1|n|q|t"},
+        "ingest_reset(table => 'a.t', branch => 'b', watermarks => map('x=y', 7L), forget_known => true, "
+        "take_over => true)",
+        0,
+    ),
+    (["ingest-reset", "a.t"], {"pointer": ""}, "ingest_reset(table => 'a.t')", 0),
+    (["ingest-gc", "a.t"], GARBAGE, "ingest_gc(table => 'a.t', dry_run => true, older_than_hours => 72)", 0),
+    (
+        ["ingest-gc", "a.t", "--no-dry-run", "--older-than-hours", "99"],
+        GARBAGE,
+        "ingest_gc(table => 'a.t', dry_run => false, older_than_hours => 99)",
+        0,
+    ),
+]
+
+
+@pytest.mark.parametrize(("arguments", "row", "statement", "code"), COMMANDS, ids=[" ".join(c[0]) for c in COMMANDS])
+def test_commands_call_the_procedures(
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str], row: dict[str, Any], statement: str, code: int
+) -> None:
+    session = _Session(row)
+    monkeypatch.setattr(sessions, "start", lambda *_: session)
+    result = CliRunner().invoke(cli.cli, [*arguments, "--output", "json"])
+    assert result.exit_code == code, result.output
+    (sent,) = session.statements
+    assert f"CALL zonemap.system.{statement}" in sent
+    shown = json.loads(result.output)
+    assert row.items() <= (shown[0] if isinstance(shown, list) else shown).items()
+
+
+@pytest.mark.parametrize("text", ["a", "=1", "a=b", "a=-1"])
+def test_a_malformed_watermark_is_an_error(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    session = _Session({"pointer": ""})
+    monkeypatch.setattr(sessions, "start", lambda *_: session)
+    for given in ([text], ["a=1", "a=2"]):
+        options = [part for mark in given for part in ("--watermark", mark)]
+        result = CliRunner().invoke(cli.cli, ["ingest-reset", "a.t", *options])
+        assert isinstance(result.exception, InvalidArgumentError) and "--watermark" in str(result.exception)
+    assert session.statements == []
+
+
 BLOCK = """
 import sys
 for name in {blocked!r}:

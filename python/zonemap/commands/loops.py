@@ -1,4 +1,4 @@
-"""The ingest queue of a table, and commands that go on until they are interrupted."""
+"""Commands that go on until they are interrupted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import click
 from zonemap import follow as following
 from zonemap import ingest
 from zonemap.commands import sessions
-from zonemap.output import output_of
 
 
 @click.command()
@@ -60,16 +59,7 @@ def commit_loop(
     ingest.commit_loop(spark, tables, every_seconds=every, stop=_interruption(), report=_line(output))
 
 
-@click.command("ingest-status")
-@click.argument("table")
-@sessions.options_of_session
-def ingest_status(table: str, settings: tuple[str, ...], remote: str | None, iceberg: str | None, output: str) -> None:
-    """Show the ingest queue of TABLE and its committers."""
-    result = ingest.status(sessions.start(settings, remote, iceberg), table)
-    output_of(output).rows("ingest status", [result.as_dict()])
-
-
-COMMANDS = (follow, commit_loop, ingest_status)
+COMMANDS = (follow, commit_loop)
 
 
 def _interruption() -> threading.Event:

@@ -14,6 +14,7 @@ GREATEST_FOLDER = 200
 GREATEST_SEQ = 2**63 - 1
 
 _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
+_DRAWN = re.compile(r"drawn-(0|[1-9][0-9]{0,17})-[0-9a-f]{32}")
 _RECORD = re.compile(r"([0-9]{20})-([0-9a-f]{16})\.rec")
 
 
@@ -38,6 +39,21 @@ def folder(lane: str) -> str:
             "Give a shorter name."
         )
     return encoded
+
+
+def draw(number: int) -> str:
+    """Returns a new name for a lane that no other writer will use, and that the committer may retire.
+
+    Args:
+        number: The number of the pointer of the branch; 0 before the first commit.
+    """
+    return f"drawn-{number}-{secrets.token_hex(16)}"
+
+
+def drawn_at(lane: str) -> int | None:
+    """Returns the number from which the name of a lane was drawn, or None for any other name."""
+    match = _DRAWN.fullmatch(lane)
+    return int(match[1]) if match else None
 
 
 def checked_seq(seq: object) -> int:

@@ -20,13 +20,11 @@ class LaneLock:
 
     Args:
         spool: The location of the spool.
-        lane: The lane.
-        is_new: No other writer will use the lane, so that the file of the lock is deleted at the end.
+        lane: The lane. One whose name its writer has drawn needs no lock.
     """
 
-    def __init__(self, spool: str, lane: str, *, is_new: bool = False) -> None:
+    def __init__(self, spool: str, lane: str) -> None:
         self._file: IO[str] | None = None
-        self._is_new = is_new
         if not is_local(spool):
             return
         path = local_path(spool) / "locks" / f"{lanes.folder(lane)}.lock"
@@ -49,13 +47,7 @@ class LaneLock:
         _held.add(self)
 
     def close(self) -> None:
-        """Gives the lane to others."""
-        if self._file is not None and self._is_new:
-            Path(self._file.name).unlink(missing_ok=True)
-        self.let_go()
-
-    def let_go(self) -> None:
-        """Closes the file of the lock; the lock is free when the last process that has it open has closed it."""
+        """Gives the lane to others: the lock is free when the last process that has it open has closed it."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -79,7 +71,7 @@ _held: weakref.WeakSet[LaneLock] = weakref.WeakSet()
 def _close_inherited() -> None:
     """Lets go of the locks of the parent in a forked process, which would hold them after the parent has ended."""
     for lock in list(_held):
-        lock.let_go()
+        lock.close()
 
 
 os.register_at_fork(after_in_child=_close_inherited)

@@ -70,7 +70,7 @@ class Gate:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._folder = lanes.folder(lane)
+        self.use(lane)
         self._spool = spool
         self._limits = limits
         self._clock = clock
@@ -79,6 +79,10 @@ class Gate:
         self._listed_at = 0.0
         self._own = 0
         self._own_bytes = 0
+
+    def use(self, lane: str) -> None:
+        """Sets the lane of the writer."""
+        self._folder = lanes.folder(lane)
 
     def admit(self) -> None:
         """Returns when the next record may be written.

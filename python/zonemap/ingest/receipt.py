@@ -62,7 +62,8 @@ class Watch:
             self._state = state.load(self._spool, pointers, str(metadata.table_uuid))
             self._pointers = pointers
         # A record is in quarantine before it leaves the spool, therefore the spool is listed first.
-        waits = self._state.is_forgotten(lane, seq) and any(
+        is_retired = self._state.is_retired(lane)
+        waits = (is_retired or self._state.is_forgotten(lane, seq)) and any(
             stored.seq == seq and nonce in {"", stored.nonce} for stored in self._spool.lane(lane)
         )
         refusal = self._state.refusal(lane, seq, nonce)
@@ -71,7 +72,9 @@ class Watch:
             refusal = self._spool.quarantine_reason(lane, seq, nonce)
         if refusal is not None:
             return Outcome("quarantined", *refusal)
-        if not self._state.is_settled(lane, seq) or waits:
+        # The record was appended, and neither the spool nor the quarantine has it.
+        is_settled = self._state.is_settled(lane, seq) or (is_retired and bool(nonce))
+        if not is_settled or waits:
             return None
         return ROLLED_BACK if state.is_rolled_back(self._spool, metadata, lane, seq) else VISIBLE
 

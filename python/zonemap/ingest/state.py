@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from zonemap.errors import ZonemapError
+from zonemap.ingest import lanes as names
 from zonemap.ingest import wire
 from zonemap.ingest.errors import RecordError
 
@@ -40,6 +41,8 @@ class LaneState:
             quarantine folder may be missing here.
         gaps: The numbers that each lane has left out: those between the two numbers of a gap.
         forgotten: The last number of the gaps of each lane that the state no longer lists.
+        retired: The lanes that are not listed, and whose names were drawn from this number or from a smaller one, are
+            retired; -1 if none is.
     """
 
     lanes: Mapping[str, int]
@@ -47,6 +50,7 @@ class LaneState:
     quarantined: Mapping[tuple[str, int, str], tuple[str, str]]
     gaps: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     forgotten: Mapping[str, int] = field(default_factory=dict)
+    retired: int = NO_SEQ
 
     def watermark(self, lane: str) -> int:
         """Returns the newest sequence number of ``lane`` that is committed or quarantined, or -1."""
@@ -67,6 +71,11 @@ class LaneState:
     def is_forgotten(self, lane: str, seq: int) -> bool:
         """Returns True if the lane has passed the number, and may have left it out."""
         return seq <= self.forgotten.get(lane, NO_SEQ)
+
+    def is_retired(self, lane: str) -> bool:
+        """Returns True if the state no longer knows which records of the lane are committed."""
+        number = names.drawn_at(lane)
+        return number is not None and number <= self.retired and lane not in self.lanes
 
     def refusal(self, lane: str, seq: int, nonce: str) -> tuple[str, str] | None:
         """Returns code and message if this state names the record as quarantined; an empty nonce matches any."""
@@ -91,6 +100,23 @@ def pointers(metadata: TableMetadata) -> dict[str, str]:
     if BRANCH not in found and (text := _of_summary(metadata)) is not None:
         found[BRANCH] = text
     return found
+
+
+def number(metadata: TableMetadata) -> int:
+    """Returns the number of the pointer of the branch; 0 without one.
+
+    Raises:
+        ZonemapError: the pointer has an unknown form.
+    """
+    text = pointers(metadata).get(BRANCH)
+    if text is None:
+        return 0
+    match = _POINTER.fullmatch(text)
+    if match is None:
+        raise ZonemapError(
+            f"Cannot read the pointer '{text}': its format is unknown to this version of zonemap. {_THEN}"
+        )
+    return int(match[1])
 
 
 def _of_summary(metadata: TableMetadata) -> str | None:
@@ -244,7 +270,8 @@ def _of(bodies: Sequence[dict[str, Any]]) -> LaneState:
         for body in bodies
         for item in _checked(body["quarantined"], list)
     }
-    return LaneState(lanes, frozenset(holes - filled), refused, gaps, forgotten)
+    retired = max((int(body.get("retired", NO_SEQ)) for body in bodies if body.get("branch") == BRANCH), default=NO_SEQ)
+    return LaneState(lanes, frozenset(holes - filled), refused, gaps, forgotten, retired)
 
 
 def _checked(value: Any, kind: type) -> Any:

@@ -7,7 +7,6 @@ import secrets
 import socket
 import sys
 import time
-import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from pyiceberg.table.metadata import TableMetadata
 
 from zonemap import arguments as checked
 from zonemap.errors import InvalidArgumentError, ZonemapError
-from zonemap.ingest import compat, lanes, state
+from zonemap.ingest import compat, drawn, lanes, state
 from zonemap.ingest.content_file import WrittenFile
 from zonemap.ingest.conversion import batches_of
 from zonemap.ingest.data_files import Bounds, TableFiles, storing
@@ -60,8 +59,8 @@ class Writer:
         table: The table's name; the first part names the catalog, as in Spark.
         catalog: A PyIceberg catalog, the properties or the name of one; None: the first part of the name.
         root: The folder of all spools; None: ``_zonemap_ingest`` beside the table. The committer must use the same.
-        lane: The lane; None: a new one. A producer that starts again with the same lane goes on behind its last
-            durable record, and leaves out a number.
+        lane: The lane; None: a new one, which ends with this writer. A producer that starts again with the same lane
+            goes on behind its last durable record, and leaves out a number.
         back_pressure: Limits of the spool.
         memory_bytes: Rows that wait in memory to be written; one row group needs about as much again.
         open_files: Data files that are open at a time, one for each partition.
@@ -97,15 +96,20 @@ class Writer:
             )
         self._bounds = bounds
         refresh_seconds = checked.positive("refresh_seconds", refresh_seconds, "seconds")
-        self.lane = lane if lane is not None else f"python-{uuid.uuid4()}"
-        lanes.folder(self.lane)
+        if lane is not None:
+            lanes.folder(lane)
+            drawn.refuse(lane)
         self._writer = _description(application)
         limits = checked.instance("back_pressure", back_pressure, BackPressure) or BackPressure()
         self._target = Target(table, catalog, root, refresh_seconds)
         self._spool = self._target.spool
         self._pid = os.getpid()
+        self._drawn = drawn.DrawnLane(state.number(self._target.table.metadata)) if lane is None else None
+        #: The lane of the next record. A writer without a lane draws another one after half an hour without a write.
+        self.lane = self._drawn.name if self._drawn is not None else str(lane)
         self._gate = Gate(self._spool, limits, lane=self.lane)
-        self._lease: LaneLock | None = LaneLock(self._spool.location, self.lane, is_new=lane is None)
+        self._lock = LaneLock(self._spool.location, lane) if lane is not None else None
+        self._is_open = True
         try:
             #: The number of the newest durable record of the lane; None if it must be read.
             self._last: int | None = state.NO_SEQ
@@ -192,9 +196,9 @@ class Writer:
 
     def close(self) -> None:
         """Gives the lane to others. Records are durable already; closing again does nothing."""
-        if self._lease is not None:
-            self._lease.close()
-            self._lease = None
+        self._is_open = False
+        if self._lock is not None:
+            self._lock.close()
 
     def __enter__(self) -> Self:
         return self
@@ -215,8 +219,10 @@ class Writer:
                 f"{os.getpid()}. Open a writer in each process, after the fork, with a lane of its own."
             )
         with self._target.lock:
-            if self._lease is None:
+            if not self._is_open:
                 raise ZonemapError(f"Cannot write to '{self._name}': this writer is closed. Open a new one.")
+            if self._drawn is not None:
+                self._drawn.check(self._name, seq, self._next)
             place = self._place(seq)
             if isinstance(place, Receipt):
                 return place
@@ -236,6 +242,9 @@ class Writer:
             with storing(self._name):
                 self._spool.make_durable([file.path for file in files], table)
             # The iterable of the rows may have written through this writer.
+            if self._drawn is not None:
+                self._drawn.check(self._name, seq, self._next)
+                self._draw_again(self._drawn)
             place = self._place(seq)
             if isinstance(place, Receipt):
                 return place
@@ -246,8 +255,18 @@ class Writer:
             self._next = max(self._next, number + 1)
             stored, record = self._append(record)
             self._last = max(last, number)
+            if self._drawn is not None:
+                self._drawn.used()
             self._gate.added(stored.size)
             return self._receipt(stored, record)
+
+    def _draw_again(self, before: drawn.DrawnLane) -> None:
+        """Draws another lane if the committer may retire this one before the next record lands. Numbers go on."""
+        if before.is_idle():
+            self._drawn = drawn.DrawnLane(state.number(self._target.reload().metadata), first=self._next)
+            self.lane = self._drawn.name
+            self._gate.use(self.lane)
+            self._last = state.NO_SEQ
 
     def _place(self, seq: int | None) -> tuple[int, int, int] | Receipt:
         """Returns the last number of the lane, the number of the next record and the number that it follows.

@@ -68,6 +68,8 @@ final class IngestTable(
   def lane(name: String, branch: String = "main"): LaneWriter =
     LaneWriter.open(target, settings, branch, name, "test")
 
+  def draw(branch: String = "main"): LaneWriter = LaneWriter.draw(target, settings, branch, "test")
+
   def append(lane: LaneWriter, files: DataFile*): Receipt =
     lane.append(lane.lastSeq + 1, files, System.currentTimeMillis())
 

@@ -25,14 +25,17 @@ private[admin] final class Receipts(target: IngestTarget, clock: Clock) {
     val listed = states.quarantined.find(q => q.lane == receipt.lane && isOf(receipt, q.seq, q.nonce))
     listed.map(q => Visibility.Quarantined(q.code, q.message)).orElse(inQuarantine(receipt)).getOrElse {
       states.lane(receipt.lane).place(receipt.seq) match {
-        case LanePlace.Settled => if (isRolledBack(receipt, view)) Visibility.RolledBack else Visibility.Visible
+        case LanePlace.Settled => visible(receipt, view)
         case _ if isPending    => Visibility.Pending
         // The record was appended, and neither the queue nor the quarantine has it.
-        case LanePlace.Forgotten(_) if receipt.nonce.nonEmpty => Visibility.Visible
-        case _                                                => Visibility.Unknown
+        case LanePlace.Forgotten(_) | LanePlace.Retired if receipt.nonce.nonEmpty => visible(receipt, view)
+        case _                                                                    => Visibility.Unknown
       }
     }
   }
+
+  private def visible(receipt: Receipt, view: TableView) =
+    if (isRolledBack(receipt, view)) Visibility.RolledBack else Visibility.Visible
 
   /**
    * Whether a snapshot that has left the history of the branch has settled the record: its state has, and the one before

@@ -87,7 +87,8 @@ private[admin] final class Reset(target: IngestTarget, catalog: IngestCatalog, c
       known.fold(Map.empty[String, Watermark])(_.lanes) ++
         watermarks.map { case (lane, seq) => lane -> Watermark(seq, now) },
       known.fold(Seq.empty[RefusedRecord])(_.quarantined),
-      known.fold(CommittedTotals(0, 0, 0, 0))(_.totals)
+      known.fold(CommittedTotals(0, 0, 0, 0))(_.totals),
+      known.fold(IngestRecord.NoSeq)(_.retired)
     )
   }
 }

@@ -29,15 +29,17 @@ private[zonemap] final case class LoopStatus(
  * @param tables the name of each table, and how it is loaded; loading is repeated after a failure
  * @param committed called for each commit as soon as it has landed, with the name of the table in its catalog. Iceberg's
  *   own event comes before a commit of a transaction; whoever indexes snapshots can start here
+ * @param tidy called about once an hour between two passes, to delete files of the ingest root that nothing needs
  */
 private[zonemap] final class CommitLoop(
     tables: Seq[(String, () => IngestTarget)],
     settings: IngestSettings,
     clock: Clock,
-    committed: (String, LandedCommit) => Unit = (_, _) => ())
+    committed: (String, LandedCommit) => Unit = (_, _) => (),
+    tidy: IngestTarget => Unit = _ => ())
     extends AutoCloseable {
   private val workers =
-    tables.map { case (name, load) => name -> new TableLoop(name, load, settings, clock, committed) }.toMap
+    tables.map { case (name, load) => name -> new TableLoop(name, load, settings, clock, committed, tidy) }.toMap
 
   /** Starts the threads; a second call does nothing. */
   def start(): Unit = workers.values.foreach(_.start())

@@ -76,7 +76,16 @@ private[ingest] class LaneWalk(
   import LaneWalk._
 
   /** @param records those that the states have not settled */
-  def walk(lane: LaneView, records: Seq[Delivered]): LaneDecision = {
+  def walk(lane: LaneView, records: Seq[Delivered]): LaneDecision =
+    if (lane.isRetired) refuseRetired(lane, records) else follow(lane, records)
+
+  /** The lane gets no new watermark: a state that lists it again would decide on records that it has forgotten. */
+  private def refuseRetired(lane: LaneView, records: Seq[Delivered]): LaneDecision = LaneDecision(
+    lane.watermark,
+    refused = records.flatMap(behind(_, LanePlace.Retired)),
+    otherBranch = records.flatMap(_.content.toOption).map(branchOf).find(_ != branch))
+
+  private def follow(lane: LaneView, records: Seq[Delivered]): LaneDecision = {
     val bySeq = records.distinctBy(r => (r.name.seq, r.name.nonce)).groupBy(_.name.seq).toSeq.sortBy(_._1)
     val (passed, pending) = bySeq.span(_._1 <= lane.watermark)
     val elsewhere = passed.flatMap(_._2).flatMap(_.content.toOption).map(branchOf).find(_ != branch)
@@ -99,12 +108,13 @@ private[ingest] class LaneWalk(
   /** The refusal of a record whose number its lane has passed without a record; `None` if it is of another branch. */
   private def behind(delivered: Delivered, place: LanePlace): Option[Refused] = {
     val refusal = (place, delivered.content) match {
-      case (LanePlace.Skipped(_) | LanePlace.Forgotten(_), Left(problem)) =>
+      case (LanePlace.Retired | LanePlace.Skipped(_) | LanePlace.Forgotten(_), Left(problem)) =>
         Some(Refusal(problem.code, problem.message))
       case (_, Right(record)) if branchOf(record) != branch => None
       case (LanePlace.Skipped(Gap(after, before)), _) =>
         val why = s"its lane went on from record $after to record $before and left out this number; $TwoProducers"
         Some(Refusal(RefusalCode.Fork, why))
+      case (LanePlace.Retired, _)         => Some(Refusal(RefusalCode.Late, retired))
       case (LanePlace.Forgotten(upTo), _) => Some(Refusal(RefusalCode.Late, s"${forgotten(upTo)}; $TwoProducers"))
       case _                              => None
     }
@@ -113,8 +123,10 @@ private[ingest] class LaneWalk(
 
   private def forgotten(upTo: Long): String =
     s"its lane has passed its number and has left out some numbers up to $upTo, and the state no longer lists which: " +
-      "the record is committed already, or it never was. Compare its data files with those of the table before you " +
-      "requeue it"
+      CommittedOrNot
+
+  private def retired: String =
+    s"the state has retired its lane, whose name its producer drew too long ago: $CommittedOrNot"
 
   /** For each `prevSeq`, the place of the last record that has it. */
   private def followers(pending: Seq[Seq[Delivered]]): Map[Long, Int] =
@@ -226,6 +238,8 @@ private[ingest] class LaneWalk(
 
 private[ingest] object LaneWalk {
   private val TwoProducers = "two producers use one lane"
+  private val CommittedOrNot = "the record is committed already, or it never was. Compare its data files with those " +
+    "of the table before you requeue it"
 
   /** Which of the records of one `seq` is committed. */
   private sealed trait Choice

@@ -178,20 +178,28 @@ private[ingest] class Pass(
     }
     val refused = plan.quarantined.map(_.record)
     val totals = states.own.fold(CommittedTotals(0, 0, 0, 0))(_.totals)
+    val lanes = states.own.fold(Map.empty[String, Watermark])(_.lanes) ++
+      plan.advanced(states, now, mostGaps(planned.polled))
+    val retirement = Retirement.of(
+      states,
+      lanes,
+      planned.polled.poll,
+      record => view.branchOf(record) == branch,
+      now - settings.laneRetentionMillis)
     LaneState(
       IngestPointer(states.own.fold(1L)(_.pointer.no + 1), environment.nonce(), queue.identity, view.tableUuid),
       branch,
       states.pointer,
       view.head(branch),
-      states.own.fold(Map.empty[String, Watermark])(_.lanes) ++
-        plan.advanced(states, now, mostGaps(planned.polled)),
+      retirement.lanes,
       kept ++ refused,
       CommittedTotals(
         totals.commits + 1,
         totals.records + plan.accepted.size,
         totals.files + plan.accepted.map(_.files.size).sum,
         totals.rows + plan.accepted.map(_.record.rows).sum
-      )
+      ),
+      retirement.upTo
     )
   }
 

@@ -15,7 +15,8 @@ private[commit] final class TableLoop(
     load: () => IngestTarget,
     settings: IngestSettings,
     clock: Clock,
-    committed: (String, LandedCommit) => Unit) {
+    committed: (String, LandedCommit) => Unit,
+    tidy: IngestTarget => Unit) {
   import TableLoop._
 
   private val doorbell = new Semaphore(0)
@@ -24,6 +25,7 @@ private[commit] final class TableLoop(
   private val pace = new CommitPace(settings)
   private val waiting = new CommitRest(settings, pace, () => stopped)
   private val meter = new LoopMeter
+  private var tidiedAtNanos = System.nanoTime()
   @volatile private var stopped = false
   @volatile private var last = LoopStatus(name, None, Nil, None)
   private val thread = {
@@ -133,8 +135,17 @@ private[commit] final class TableLoop(
     val stats = if (results.exists(mayWait)) Some(opened.target.queue.stats()) else None
     last = LoopStatus(name, Some(now), results, None, meter.measure(results, stats, opened.target, now))
     alarms.check(results, stats.flatMap(_.oldestMillis), now)
+    tidyAtTimes(opened.target)
     opened
   }
+
+  /** A failure does not end the pass: its commits have landed, and the next hour tries again. */
+  private def tidyAtTimes(target: IngestTarget): Unit =
+    if (System.nanoTime() - tidiedAtNanos >= settings.tidyMillis * 1000000) {
+      tidiedAtNanos = System.nanoTime()
+      try tidy(target)
+      catch { case Survivable(e) => log.warn(s"Cannot delete old files of the ingest root of '$name': $e") }
+    }
 
   /** Whether records may be left in the queue: a pass that is paused or stopped does not look. */
   private def mayWait(result: PassResult): Boolean = result.pending > 0 || (result.outcome match {

@@ -19,7 +19,8 @@ private[zonemap] final case class IngestGarbage(location: String, sizeBytes: Lon
 
 /**
  * Finds and deletes data files that neither a pending or quarantined record nor a snapshot refers to, and state files
- * that are no longer needed. Nothing else of the ingestion deletes a data file. Runs only when a person calls it.
+ * that are no longer needed. Nothing else of the ingestion deletes a data file. A person calls [[run]]; committers call
+ * [[tidy]], which deletes no data file.
  */
 private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
   import IngestGc._
@@ -49,33 +50,39 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
       Some(folder))
     val data = gc.garbage(minAgeMillis, now)
     if (!dryRun) data.foreach(file => target.operations.io().deleteFile(file.path))
-    val states = oldStates(minAgeMillis, now)
-    val spilled = oldSpilled(minAgeMillis, now)
-    if (!dryRun) (states ++ spilled).foreach(file => target.files.delete(file.path))
     data.map(f => IngestGarbage(f.path, f.sizeBytes, "no snapshot and no record refers to it")) ++
-      states.map(f =>
-        IngestGarbage(s"${target.files.root}/${f.path}", f.sizeBytes, "no snapshot and no pointer names it")) ++
-      spilled.map(f =>
-        IngestGarbage(s"${target.files.root}/${f.path}", f.sizeBytes, "no message of the queue names it")) ++
-      unfinished(minAgeMillis, now, dryRun) ++
-      oldLocks(minAgeMillis, now, dryRun) ++
-      former.all
+      garbageOfRoot(minAgeMillis, now, dryRun) ++ former.all
   }
 
-  /** Temporary files whose writer died. */
-  private def unfinished(minAgeMillis: Long, nowMillis: Long, dryRun: Boolean): Seq[IngestGarbage] = {
-    val old = target.files.temporary().filter(file => nowMillis - file.modifiedAtMillis > minAgeMillis)
-    if (!dryRun) old.foreach(file => target.files.delete(file.path))
-    old.map(f => IngestGarbage(s"${target.files.root}/${f.path}", f.sizeBytes, "its writer has died"))
-  }
-
-  /** Locks of lanes that no other writer will open; a writer that ends by itself deletes its own. */
-  private def oldLocks(minAgeMillis: Long, nowMillis: Long, dryRun: Boolean): Seq[IngestGarbage] = {
-    val old = target.files.list(SpoolNames.Locks).filter { file =>
-      SpoolNames.isLockOfNewLane(file.path) && nowMillis - file.modifiedAtMillis > minAgeMillis
+  /**
+   * Deletes the files of the ingest root that nothing needs: G5 alone, with the least age of gc. It deletes no data file,
+   * so it depends on neither the listing of the data folder nor on other tables that use the folder. The age of a file is
+   * that before the newest state, by the clock of the store: a process whose clock is fast deletes nothing too early.
+   *
+   * @throws IngestStoppedException as for [[run]]
+   */
+  def tidy(): Unit = {
+    checkQueue()
+    target.files.list(StateFile.Folder).map(_.modifiedAtMillis).maxOption.foreach { newest =>
+      garbageOfRoot(LeastAgeMillis, math.min(newest, clock.millis()), dryRun = false)
     }
-    if (!dryRun) old.foreach(file => target.files.delete(file.path))
-    old.map(f => IngestGarbage(s"${target.files.root}/${f.path}", f.sizeBytes, "its lane will not be used again"))
+  }
+
+  /** G5: files of the ingest root. */
+  private def garbageOfRoot(minAgeMillis: Long, nowMillis: Long, dryRun: Boolean): Seq[IngestGarbage] = {
+    def isOld(file: StoredIngestFile) = nowMillis - file.modifiedAtMillis > minAgeMillis
+    val found = Seq(
+      oldStates(minAgeMillis, nowMillis) -> "no snapshot and no pointer names it",
+      oldSpilled(minAgeMillis, nowMillis) -> "no message of the queue names it",
+      target.files.temporary().filter(isOld) -> "its writer has died",
+      // Earlier releases lock lanes whose names their writers draw; a writer that ends by itself deletes its own lock.
+      target.files.list(SpoolNames.Locks).filter(file => SpoolNames.isLockOfNewLane(file.path) && isOld(file)) ->
+        "its lane will not be used again"
+    )
+    if (!dryRun) found.flatMap(_._1).foreach(file => target.files.delete(file.path))
+    found.flatMap { case (files, reason) =>
+      files.map(f => IngestGarbage(s"${target.files.root}/${f.path}", f.sizeBytes, reason))
+    }
   }
 
   /**

@@ -4,10 +4,11 @@ import java.io.ByteArrayOutputStream
 import java.nio.ByteBuffer
 import java.nio.charset.{CharacterCodingException, CodingErrorAction}
 import java.nio.charset.StandardCharsets.UTF_8
+import java.util.UUID
 
 /**
- * Names of lanes. A lane is the identity of one producer: `stream-<query id>` for a streaming query, `batch-<uuid>` for
- * a batch job, or a name that a producer keeps over its restarts.
+ * Names of lanes. A lane is the identity of one producer: `stream-<query id>` for a streaming query, a drawn name for a
+ * batch job, or a name that a producer keeps over its restarts.
  *
  * In names of files, every byte of the UTF-8 form outside `[A-Za-z0-9._-]` is `%XX`, with upper-case digits; the names
  * `.` and `..` are escaped as a whole.
@@ -18,6 +19,20 @@ private[zonemap] object LaneName {
   val MaxEncodedBytes = 200
 
   private val Hex = "0123456789ABCDEF"
+  private val Drawn = "drawn-(0|[1-9][0-9]{0,17})-[0-9a-f]{32}".r
+
+  /**
+   * A new name for a lane that no other producer will use, and that the state may retire.
+   *
+   * @param no the number of the pointer of the branch, 0 before the first commit
+   */
+  def draw(no: Long): String = s"drawn-$no-${UUID.randomUUID().toString.replace("-", "")}"
+
+  /** The number from which the name of a lane was drawn; `None` for any other name. */
+  def drawnAt(lane: String): Option[Long] = lane match {
+    case Drawn(no) => Some(no.toLong)
+    case _         => None
+  }
 
   /**
    * The lane as the name of a folder.

@@ -18,7 +18,8 @@ private[zonemap] final case class BranchStates(
     own: Option[LaneState],
     others: Seq[LaneState]) {
 
-  def lane(lane: String): LaneView = LaneView(own.flatMap(_.lanes.get(lane)), others.flatMap(_.lanes.get(lane)))
+  def lane(lane: String): LaneView =
+    LaneView(own.flatMap(_.lanes.get(lane)), others.flatMap(_.lanes.get(lane)), own.exists(_.hasRetired(lane)))
 
   /** The watermark of a lane; `-1` if no branch knows the lane. */
   def watermark(lane: String): Long = this.lane(lane).watermark
@@ -28,8 +29,8 @@ private[zonemap] final case class BranchStates(
 
   /** Whether a record of this number can no longer be committed: another one may only fill a hole. */
   def hasPassed(name: RecordName): Boolean = lane(name.lane).place(name.seq) match {
-    case LanePlace.Ahead | LanePlace.Hole                                  => false
-    case LanePlace.Settled | _: LanePlace.Skipped | _: LanePlace.Forgotten => true
+    case LanePlace.Ahead | LanePlace.Hole                                                      => false
+    case LanePlace.Settled | LanePlace.Retired | _: LanePlace.Skipped | _: LanePlace.Forgotten => true
   }
 
   /** The refused records of all branches that may not be in the quarantine folder yet. */

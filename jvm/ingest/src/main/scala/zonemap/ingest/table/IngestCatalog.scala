@@ -43,6 +43,10 @@ private[zonemap] trait TableView {
   /** Whether the branch exists; `main` always does. */
   def hasBranch(branch: String): Boolean
 
+  /** The branch whose committer handles a record; that of `main` handles the records of branches that do not exist. */
+  final def branchOf(record: IngestRecord): String =
+    if (hasBranch(record.branch)) record.branch else IngestRecord.MainBranch
+
   /** The branches with a pointer property. */
   def pointerBranches: Seq[String]
 

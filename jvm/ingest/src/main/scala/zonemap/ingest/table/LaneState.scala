@@ -1,6 +1,6 @@
 package zonemap.ingest.table
 
-import zonemap.ingest.record.IngestRecord
+import zonemap.ingest.record.{IngestRecord, LaneName}
 
 /**
  * The numbers between two records that follow each other in their lane. The lane has left them out, so no record of
@@ -66,6 +66,7 @@ private[zonemap] final case class CommittedTotals(commits: Long, records: Long, 
  * @param baseSnapshotId the head of the branch before this commit, `-1` if it had none
  * @param lanes the watermark of each lane
  * @param quarantined the refused records that may not be in the quarantine folder yet
+ * @param retired drawn lanes up to this number that are not listed are retired; `-1` if none is. It never decreases
  */
 private[zonemap] final case class LaneState(
     pointer: IngestPointer,
@@ -74,4 +75,10 @@ private[zonemap] final case class LaneState(
     baseSnapshotId: Long,
     lanes: Map[String, Watermark],
     quarantined: Seq[RefusedRecord],
-    totals: CommittedTotals)
+    totals: CommittedTotals,
+    retired: Long = IngestRecord.NoSeq) {
+
+  /** Whether the state has forgotten the lane, or would have: none of its records is committed any more. */
+  def hasRetired(lane: String): Boolean =
+    retired >= 0 && !lanes.contains(lane) && LaneName.drawnAt(lane).exists(_ <= retired)
+}

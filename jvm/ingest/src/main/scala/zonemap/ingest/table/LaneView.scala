@@ -19,6 +19,9 @@ private[zonemap] object LanePlace {
   /** No record of the number is committed, and the lane has passed it. */
   final case class Skipped(gap: Gap) extends LanePlace
 
+  /** The state no longer knows the lane. A record of it is committed already, or it never will be. */
+  case object Retired extends LanePlace
+
   /** The lane has passed the number. It has left out some numbers up to `upTo`, and the states no longer list which. */
   final case class Forgotten(upTo: Long) extends LanePlace
 }
@@ -28,8 +31,9 @@ private[zonemap] object LanePlace {
  *
  * @param own the watermark in the state of the branch that looks at the lane
  * @param others those in the states of the other branches
+ * @param isRetired whether the state of the branch that looks at the lane has retired it
  */
-private[zonemap] final case class LaneView(own: Option[Watermark], others: Seq[Watermark]) {
+private[zonemap] final case class LaneView(own: Option[Watermark], others: Seq[Watermark], isRetired: Boolean = false) {
   import LanePlace._
 
   private val all: Seq[Watermark] = if (others.isEmpty) own.toList else own.toSeq ++ others
@@ -40,7 +44,13 @@ private[zonemap] final case class LaneView(own: Option[Watermark], others: Seq[W
   /** The holes of all branches that no branch has filled. */
   lazy val holes: Set[Long] = all.flatMap(_.holes).toSet -- all.flatMap(_.filled)
 
-  def place(seq: Long): LanePlace =
+  /** A number that another branch has settled remains settled when this branch has retired the lane. */
+  def place(seq: Long): LanePlace = listed(seq) match {
+    case Settled => Settled
+    case place   => if (isRetired) Retired else place
+  }
+
+  private def listed(seq: Long): LanePlace =
     if (seq > watermark) Ahead
     else if (all.exists(_.holes(seq)) && !all.exists(_.filled(seq))) Hole
     else

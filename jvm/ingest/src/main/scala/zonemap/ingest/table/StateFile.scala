@@ -17,6 +17,9 @@ private[zonemap] object StateFile {
   val MaxBytes: Int = 512 << 20
 
   private val Format = 1
+
+  /** The format of a state that has retired lanes: an earlier release would forget which. */
+  private val FormatWithRetired = 2
   private val Name = s"$Folder/([0-9]{20})-(${Nonce.Pattern})\\.json".r
 
   /** The path of a state file in the ingest root. */
@@ -30,7 +33,7 @@ private[zonemap] object StateFile {
       JsonUtil.generate(
         json => {
           json.writeStartObject()
-          json.writeNumberField("format", Format)
+          json.writeNumberField("format", if (state.retired < 0) Format else FormatWithRetired)
           json.writeNumberField("no", state.pointer.no)
           json.writeStringField("nonce", state.pointer.nonce)
           json.writeStringField("queue-id", state.pointer.queueId)
@@ -39,6 +42,7 @@ private[zonemap] object StateFile {
           state.prevPointer.fold(json.writeNullField("prev-pointer"))(json.writeStringField("prev-pointer", _))
           json.writeNumberField("base-snapshot-id", state.baseSnapshotId)
           writeLanes(json, state.lanes)
+          if (state.retired >= 0) json.writeNumberField("retired", state.retired)
           RefusedRecord.write(json, "quarantined", state.quarantined)
           writeTotals(json, state.totals)
           json.writeEndObject()
@@ -86,7 +90,9 @@ private[zonemap] object StateFile {
 
   private def parse(node: JsonNode): LaneState = {
     val format = JsonUtil.getInt("format", node)
-    require(format == Format, s"it has format $format, and this release reads format $Format")
+    require(
+      format == Format || format == FormatWithRetired,
+      s"it has format $format, and this release reads the formats $Format and $FormatWithRetired")
     val stats = JsonUtil.get("stats", node)
     LaneState(
       IngestPointer(
@@ -108,7 +114,8 @@ private[zonemap] object StateFile {
         JsonUtil.getLong("commits", stats),
         JsonUtil.getLong("records", stats),
         JsonUtil.getLong("files", stats),
-        JsonUtil.getLong("rows", stats))
+        JsonUtil.getLong("rows", stats)),
+      if (format == Format) IngestRecord.NoSeq else JsonUtil.getLong("retired", node)
     )
   }
 

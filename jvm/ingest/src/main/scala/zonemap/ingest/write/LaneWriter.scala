@@ -10,7 +10,7 @@ import org.slf4j.LoggerFactory
 import zonemap.ingest.commit.IngestSettings
 import zonemap.ingest.queue.Receipt
 import zonemap.ingest.record.{IngestRecord, LaneName, Nonce, PartitionKeys, QueuedFile}
-import zonemap.ingest.table.IngestTarget
+import zonemap.ingest.table.{IngestPointer, IngestTarget}
 
 /**
  * The producer side of one lane. One process at a time writes to a lane; a second one can only repeat appends, which
@@ -151,15 +151,42 @@ private[zonemap] object LaneWriter {
    *
    * @param branch a branch that exists, or `main`
    * @param writer the host, process and application, for people
-   * @throws IllegalArgumentException if the lane's name is too long, or the table has no such branch
+   * @throws IllegalArgumentException if the lane's name is too long or one that a producer draws, or the table has no
+   *   such branch
    * @throws zonemap.ingest.table.IngestStoppedException if the state of the table is lost
    */
   def open(target: IngestTarget, settings: IngestSettings, branch: String, lane: String, writer: String): LaneWriter = {
     LaneName.encode(lane)
-    val refs = target.operations.refresh().refs().asScala
+    if (LaneName.drawnAt(lane).isDefined)
+      throw new IllegalArgumentException(
+        s"Cannot open the lane '$lane' of '${target.name}': a producer draws a name of this form, uses it alone, and " +
+          "the committer retires it. Give the lane another name.")
+    opened(target, settings, branch, _ => lane, writer)
+  }
+
+  /**
+   * Opens a lane with a new name, which no other producer uses. The committer retires a drawn lane, so the appends must
+   * follow at once, each within minutes of the one before.
+   *
+   * @throws IllegalArgumentException if the table has no such branch
+   * @throws zonemap.ingest.table.IngestStoppedException as for [[open]]
+   */
+  def draw(target: IngestTarget, settings: IngestSettings, branch: String, writer: String): LaneWriter =
+    opened(target, settings, branch, pointer => LaneName.draw(pointer.fold(0L)(_.no)), writer)
+
+  /** @param name the name of the lane, by the pointer of the branch */
+  private def opened(
+      target: IngestTarget,
+      settings: IngestSettings,
+      branch: String,
+      name: Option[IngestPointer] => String,
+      writer: String): LaneWriter = {
+    val metadata = target.operations.refresh()
+    val refs = metadata.refs().asScala
     if (branch != IngestRecord.MainBranch && !refs.get(branch).exists(_.isBranch))
       throw new IllegalArgumentException(
         s"Cannot append to branch '$branch' of '${target.name}': the table has no such branch. Create the branch first.")
+    val lane = name(IngestPointer.textOf(metadata, branch).map(IngestPointer.parse))
     new LaneWriter(target, settings, branch, lane, writer, LaneTail.read(target, branch, lane))
   }
 }

@@ -300,10 +300,14 @@ final class SimPass(
       super.step(state)
     case _ =>
       super.step(state) match {
-        case PassState.Loaded(view, states) if !world.has(Guard.Gaps) => PassState.Loaded(view, withoutGaps(states))
-        case next                                                     => next
+        case PassState.Loaded(view, states) if !world.has(Guard.Gaps)    => PassState.Loaded(view, withoutGaps(states))
+        case PassState.Loaded(view, states) if !world.has(Guard.Retired) => PassState.Loaded(view, unaware(states))
+        case next                                                        => next
       }
   }
+
+  private def unaware(states: BranchStates): BranchStates =
+    states.copy(own = states.own.map(_.copy(retired = IngestRecord.NoSeq)))
 
   private def withoutGaps(states: BranchStates): BranchStates = states.copy(own = states.own.map { state =>
     state.copy(lanes = state.lanes.view.mapValues(_.copy(gaps = Nil)).toMap)

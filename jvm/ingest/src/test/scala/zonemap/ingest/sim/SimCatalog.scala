@@ -139,6 +139,16 @@ final class SimCatalog(
     metadata = metadata.copy(version = version, snapshots = metadata.snapshots :+ snapshot)
   }
 
+  /** The snapshots that were rolled back. */
+  var abandoned: Vector[SimSnapshot] = Vector.empty
+
+  /** A person rolls the branch back; the property remains. */
+  def rollBack(snapshots: Int): Unit = {
+    val (kept, gone) = metadata.snapshots.splitAt(metadata.snapshots.size - snapshots)
+    abandoned ++= gone
+    metadata = metadata.copy(version = metadata.version + 1, snapshots = kept)
+  }
+
   /** The locations of all live files. */
   def live: Set[String] = metadata.live
 

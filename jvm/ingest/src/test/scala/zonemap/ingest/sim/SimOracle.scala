@@ -1,8 +1,8 @@
 package zonemap.ingest.sim
 
 import zonemap.ingest.commit.Quarantine
-import zonemap.ingest.record.IngestRecord
-import zonemap.ingest.table.IngestPointer
+import zonemap.ingest.record.{IngestRecord, LaneName}
+import zonemap.ingest.table.{IngestPointer, RefusalCode}
 
 /**
  * Compares the end of a simulation with what the producers know: exactly, record by record.
@@ -10,7 +10,10 @@ import zonemap.ingest.table.IngestPointer
  * @param catalog that of the table that the queue belongs to at the end; `None`: that of the table
  */
 final class SimOracle(table: SimTable, catalog: Option[SimCatalog] = None) {
-  private val snapshots = catalog.getOrElse(table.catalog).metadata.snapshots
+  private val snapshots = {
+    val of = catalog.getOrElse(table.catalog)
+    (of.metadata.snapshots ++ of.abandoned).sortBy(_.id)
+  }
   private val committed: Seq[(SimSnapshot, IngestRecord)] = snapshots.flatMap(s => s.records.map(s -> _))
   private val quarantined = new Quarantine(table.files).names().map(name => (name.lane, name.seq)).toSet
 
@@ -51,8 +54,22 @@ final class SimOracle(table: SimTable, catalog: Option[SimCatalog] = None) {
   private def refusedWithoutCause: Option[String] = table.accepted
     .find(key =>
       quarantined(key) && !committedKeys.contains(key) && !table.isWrong(key._1, key._2) && !table.damaged(key) &&
-        !table.shared(key._1))
+        !table.shared(key._1) && !retired(key))
     .map(key => s"$key is refused without a cause")
+
+  /** A producer that hangs between drawing its lane and an append is refused. */
+  private lazy val retired: Set[(String, Long)] = {
+    val quarantine = new Quarantine(table.files)
+    quarantine
+      .names()
+      .filter(name => LaneName.drawnAt(name.lane).isDefined)
+      .filter(quarantine.reason(_).exists(_.code == RefusalCode.Late))
+      .map(name => (name.lane, name.seq))
+      .toSet
+  }
+
+  /** Accepted records that are committed. */
+  def committedCount: Int = table.accepted.count(committedKeys)
 
   private lazy val committedKeys = committed.map { case (_, record) => keyOf(record) }.toSet
 

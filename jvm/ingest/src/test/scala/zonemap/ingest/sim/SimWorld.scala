@@ -25,9 +25,10 @@ object Guard {
   case object SettleAfterProof extends Guard(16, "is lost")
   case object SecondPoll extends Guard(19675, "is refused without a cause")
   case object Gaps extends Guard(118, "is lost")
+  case object Retired extends Guard(1, "is committed 2 times")
 
   val All: Seq[Guard] =
-    Seq(Fence, PrevSeq, PointerWithFiles, HeadCheck, GcOrder, NoCleanUp, SettleAfterProof, SecondPoll, Gaps)
+    Seq(Fence, PrevSeq, PointerWithFiles, HeadCheck, GcOrder, NoCleanUp, SettleAfterProof, SecondPoll, Gaps, Retired)
 }
 
 /** A fault that a search chooses. */

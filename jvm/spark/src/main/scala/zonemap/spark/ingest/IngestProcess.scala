@@ -16,6 +16,7 @@ import org.slf4j.LoggerFactory
 import zonemap.iceberg.build.KnownFiles
 import zonemap.iceberg.report.Survivable
 import zonemap.ingest.commit.{CommitLoop, LandedCommit, LoopStatus}
+import zonemap.ingest.gc.IngestGc
 import zonemap.ingest.table.IngestTarget
 import zonemap.spark.CurrentTable
 import zonemap.spark.conf.ZoneMapConf
@@ -52,7 +53,8 @@ private[spark] final class IngestProcess(process: SparkProcess) {
       Seq(table.name() -> target _),
       settings,
       Clock.systemUTC(),
-      (_, commit) => committed(spark, fullName, table, commit))
+      (_, commit) => committed(spark, fullName, table, commit),
+      new IngestGc(_, Clock.systemUTC()).tidy())
     val committer = new DriverCommitter(spark.sparkContext, loop, committers.remove(table.name(), _): Unit)
     val winner = committers.compute(
       table.name(),

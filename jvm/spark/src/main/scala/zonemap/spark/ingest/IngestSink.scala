@@ -75,10 +75,13 @@ private[spark] final class IngestSink(accepted: String => Unit) {
     val producer = new Producer {
 
       /** Opens the queue for each append, because Spark also makes writes that it only explains. */
-      override def append(lane: String, seq: Long, files: Seq[DataFile], startedAtMillis: Long): Receipt =
+      override def append(place: Option[LanePlace], files: Seq[DataFile], startedAtMillis: Long): Receipt =
         closing(table.name(), opener(table.table())) { target =>
-          val writer = LaneWriter.open(target, settings, branch, lane, writerOf(spark))
-          val receipt = writer.append(seq, files, startedAtMillis, Some(schemaId))
+          val writer = place match {
+            case Some(place) => LaneWriter.open(target, settings, branch, place.lane, writerOf(spark))
+            case None        => LaneWriter.draw(target, settings, branch, writerOf(spark))
+          }
+          val receipt = writer.append(place.fold(0L)(_.seq), files, startedAtMillis, Some(schemaId))
           accepted(target.name)
           receipt
         }
@@ -131,11 +134,12 @@ private[ingest] object IngestSink {
   trait Producer {
 
     /**
-     * Returns when the append is durable. A second append of a `seq` is dropped.
+     * Returns when the append is durable. A second append to a place is dropped.
      *
+     * @param place `None`: a lane of its own, which no other append uses
      * @param startedAtMillis a time before the first of the files was written
      */
-    def append(lane: String, seq: Long, files: Seq[DataFile], startedAtMillis: Long): Receipt
+    def append(place: Option[LanePlace], files: Seq[DataFile], startedAtMillis: Long): Receipt
 
     /** The last epoch of a streaming query that Iceberg's own sink has committed; `None` if there is none. */
     def lastDirectEpoch(queryId: String): Option[Long]

@@ -45,21 +45,19 @@ private[ingest] final class IngestWrite(
   }
 
   /** A write without rows appends nothing. */
-  private def append(lane: String, seq: Long, messages: Array[WriterCommitMessage]): Unit = {
+  private def append(place: Option[LanePlace], messages: Array[WriterCommitMessage]): Unit = {
     val files = TaskFiles.of(messages.toSeq)
-    if (files.nonEmpty) producer.append(lane, seq, files, createdAtMillis): Unit
+    if (files.nonEmpty) producer.append(place, files, createdAtMillis): Unit
   }
 
   private final class Batch(write: BatchWrite) extends BatchWrite {
-    private val target = place.getOrElse(LanePlace(s"batch-$queryId", 0))
-
     override def createBatchWriterFactory(info: PhysicalWriteInfo): DataWriterFactory =
       write.createBatchWriterFactory(info)
     override def useCommitCoordinator(): Boolean = write.useCommitCoordinator()
     override def onDataWriterCommit(message: WriterCommitMessage): Unit = write.onDataWriterCommit(message)
-    override def commit(messages: Array[WriterCommitMessage]): Unit =
-      append(target.lane, target.seq, messages)
-    override def abort(messages: Array[WriterCommitMessage]): Unit = aborted(name, s"lane '${target.lane}'")
+    override def commit(messages: Array[WriterCommitMessage]): Unit = append(place, messages)
+    override def abort(messages: Array[WriterCommitMessage]): Unit =
+      aborted(name, place.fold("a batch")(found => s"lane '${found.lane}'"))
     override def toString: String = description()
   }
 
@@ -78,7 +76,7 @@ private[ingest] final class IngestWrite(
           log.warn(
             s"Epoch $epochId of query $queryId is dropped, because the sink of Iceberg has committed it to $name. A " +
               "repeat of the same rows loses nothing.")
-        case _ => append(lane, epochId, messages)
+        case _ => append(Some(LanePlace(lane, epochId)), messages)
       }
 
     /** A query repeats only its last epoch. An earlier one therefore has other rows. */

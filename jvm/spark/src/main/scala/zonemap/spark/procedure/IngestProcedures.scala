@@ -20,7 +20,7 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
   import IngestColumns._
   import Parameter.Table
 
-  private val laneDoc = "Name of the producer, such as 'stream-<query id>' or 'batch-<uuid>'."
+  private val laneDoc = "Name of the producer, such as 'stream-<query id>'."
   private val lane = Parameter("lane", StringType, None, laneDoc)
   private val seq = Parameter("seq", LongType, None, "Number of the append in its lane.")
   private val branch =

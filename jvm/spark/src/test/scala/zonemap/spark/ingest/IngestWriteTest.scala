@@ -20,7 +20,7 @@ class IngestWriteTest extends AnyFunSuite {
 
   /** A query whose epochs up to 3 are commits of Iceberg's sink. */
   private object Producer extends IngestSink.Producer {
-    override def append(lane: String, seq: Long, files: Seq[DataFile], startedAtMillis: Long): Receipt =
+    override def append(place: Option[LanePlace], files: Seq[DataFile], startedAtMillis: Long): Receipt =
       fail("the epoch has no files")
     override def lastDirectEpoch(queryId: String): Option[Long] = Some(3)
   }
