@@ -31,7 +31,7 @@ from zonemap.ingest.lease import LaneLock
 from zonemap.ingest.pressure import BackPressure, Gate
 from zonemap.ingest.receipt import Receipt, Watch
 from zonemap.ingest.spool import Stored
-from zonemap.ingest.storage import is_local
+from zonemap.ingest.storage import is_local, storage_for
 from zonemap.ingest.tail import LaneTail
 from zonemap.ingest.target import Target
 from zonemap.ingest.wire import FileEntry, IngestRecord
@@ -59,7 +59,9 @@ class Writer:
     Args:
         table: The table's name; the first part names the catalog, as in Spark.
         catalog: A PyIceberg catalog, the properties or the name of one; None: the first part of the name.
-        root: The folder of all spools; None: ``_zonemap_ingest`` beside the table. The committer must use the same.
+        root: The folder of all spools, or a name that begins with ``_``, such as ``_zonemap_ingest``, for a folder in
+            the table's folder; None: that of the table property ``zonemap.ingest.root``, by default
+            ``_zonemap_ingest`` beside the table's folder. The committer must use the same.
         lane: The lane; None: a new one. A producer that starts again with the same lane goes on behind its last
             durable record, and leaves out a number.
         back_pressure: Limits of the spool.
@@ -140,7 +142,7 @@ class Writer:
             if found is None:
                 return []
             schema, batches = found
-            return TableFiles(self._name, table.metadata, table.io, self._bounds).write(schema, batches)
+            return TableFiles(self._name, table.metadata, self._target.use, self._bounds).write(schema, batches)
 
         return self._enqueue(files, seq)
 
@@ -179,8 +181,8 @@ class Writer:
 
         def files(table: Table) -> list[WrittenFile]:
             if check_duplicates:
-                refuse_known(self._name, names, self._spool, self._target.reload)
-            reader = ExistingFiles(self._name, table.metadata, table.io, age)
+                refuse_known(self._name, names, self._target)
+            reader = ExistingFiles(self._name, table.metadata, self._target.use, age)
             found = [reader.read(location) for location in names]
             paths = [file.path for file in found]
             twice = next((path for path in paths if paths.count(path) > 1), None)
@@ -234,7 +236,7 @@ class Writer:
                     "hours ago, and ingest_gc may delete them. Write fewer rows at a time."
                 )
             with storing(self._name):
-                self._spool.make_durable([file.path for file in files], table)
+                storage_for(files[0].path, self._target.use).make_durable([file.path for file in files])
             # The iterable of the rows may have written through this writer.
             place = self._place(seq)
             if isinstance(place, Receipt):
