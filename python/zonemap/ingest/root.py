@@ -35,7 +35,7 @@ def location(name: str, table: Table, root: str | Path | None) -> str:
         InvalidArgumentError: the root cannot be used, or is not that of the property.
     """
     given = None if root is None else _base(table, str(root), f"root='{root}'")
-    text = table.properties.get(PROPERTY)
+    text = table.properties.get(PROPERTY, "").strip()
     named = _base(table, text, f"the property {PROPERTY} '{text}' of '{name}'") if text else None
     if given is not None and named is not None and given != named:
         raise InvalidArgumentError(

@@ -6,7 +6,6 @@ import org.apache.iceberg.TableProperties
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.ingest.{IngestTable, IngestTables}
-import zonemap.ingest.commit.{Committer, PassOutcome}
 import zonemap.ingest.gc.IngestGc
 import zonemap.ingest.queue.QueueIdentity
 
@@ -85,17 +84,6 @@ class IngestRootTest extends AnyFunSuite {
     assert(intercept[IllegalArgumentException](t.target).getMessage.contains(s"its queue is in '$former'"))
     withProperty(t, former.stripSuffix(s"/${t.table.uuid()}"))
     assert(t.pass().isCommit && t.live() == Seq("a0"))
-  }
-
-  test("a target is opened again once the property names another root") {
-    val t = IngestTables.hadoop(properties = Map(IngestRoot.Property -> Inside))
-    t.append("a", t.dataFile("a0"))
-    val target = t.target
-    assert(new Committer(target, t.settings, t.clock).pass().head.outcome != PassOutcome.Idle)
-    assert(target.outdated.isEmpty)
-    withProperty(t, "_elsewhere")
-    target.operations.refresh()
-    assert(target.outdated.isDefined)
   }
 
   test("gc refuses a data folder with the queue in it, and one that is the table's folder") {
