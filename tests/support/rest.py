@@ -78,8 +78,8 @@ class Vending:
         self._keys = keys
         #: The time at which new keys say that they expire, in milliseconds since 1970; None: they do not say it.
         self.expires_at_ms: int | None = None
-        #: The number of keys that were issued.
-        self.issued = 0
+        #: Whether keys are given as storage credentials, and not as properties of the table's FileIO.
+        self.as_credentials = False
 
     def __call__(self, content: bytes) -> bytes:
         try:
@@ -88,7 +88,6 @@ class Vending:
             return content
         if not isinstance(body, dict) or "metadata-location" not in body:
             return content
-        self.issued += 1
         config = {
             "s3.access-key-id": self._keys.issue(body["metadata"]["location"]),
             "s3.secret-access-key": "secret",
@@ -96,5 +95,8 @@ class Vending:
         }
         if self.expires_at_ms is not None:
             config["s3.session-token-expires-at-ms"] = str(self.expires_at_ms)
-        body["config"] = {**body.get("config", {}), **config}
+        if self.as_credentials:
+            body["storage-credentials"] = [{"prefix": body["metadata"]["location"], "config": config}]
+        else:
+            body["config"] = {**body.get("config", {}), **config}
         return json.dumps(body).encode()

@@ -49,6 +49,8 @@ class TemporaryKeys:
     def __init__(self) -> None:
         self._folders: dict[str, str] = {}
         self._expired: set[str] = set()
+        #: The number of requests that were refused because the time of their key was over.
+        self.late = 0
 
     def issue(self, location: str) -> str:
         """Returns a new key for the folder `s3://bucket/path`."""
@@ -66,6 +68,7 @@ class TemporaryKeys:
         if key not in self._folders:
             return None
         if key in self._expired:
+            self.late += 1
             return EXPIRED
         return None if all(name.startswith(self._folders[key]) for name in _named(environ, body)) else DENIED
 
