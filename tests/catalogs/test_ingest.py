@@ -8,7 +8,9 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from faulty_proxy import (
+from support import product
+from support.compare import assert_planned_by_index, assert_rows_equal_off_on
+from support.faulty_proxy import (
     BROKEN,
     BUSY,
     FAULTS,
@@ -20,8 +22,6 @@ from faulty_proxy import (
     FaultyProxy,
     faulty_proxy,
 )
-from support import product
-from support.compare import assert_planned_by_index, assert_rows_equal_off_on
 from support.session import STOCK
 
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
