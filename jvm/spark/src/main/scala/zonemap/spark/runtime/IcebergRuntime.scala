@@ -16,7 +16,7 @@ import zonemap.iceberg.task.PlannerSelfCheck
 import zonemap.iceberg.upkeep.UpkeepProcess
 import zonemap.spark.{SelfCheck, Versions, ZoneMapCatalog, ZoneMapRuntime}
 import zonemap.spark.advice.ObserveScans
-import zonemap.spark.conf.{DocumentedConfs, ZoneMapConf}
+import zonemap.spark.conf.{DocumentedConfs, UnknownConfs, ZoneMapConf}
 import zonemap.spark.explain.ExplainText
 import zonemap.spark.ingest.IngestProcess
 import zonemap.spark.join.{RuntimeJoinRule, StaticJoinRule}
@@ -37,6 +37,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
   private[spark] lazy val rowChecks = new RowChecks(process)
   private[spark] lazy val metrics = new DriverMetrics(process.iceberg, () => ingest.loops)
   private[spark] lazy val runs = new QueryRuns(process)
+  private[spark] lazy val unknownConfs = new UnknownConfs
   private[spark] lazy val explainText = new ExplainText(swapRule)
   private[spark] lazy val ingest = new IngestProcess(process)
   private lazy val allProcedures = new Procedures(process, ingest, runs).all
@@ -65,7 +66,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     extensions.injectPlanNormalizationRule(_ => swapRule)
     extensions.injectPlanNormalizationRule(_ => ingest.writeRule)
     extensions.injectPlanNormalizationRule(
-      new RegisterScanRules(_, observations, runtimeJoins, rowChecks, metrics, runs))
+      new RegisterScanRules(_, observations, runtimeJoins, rowChecks, metrics, runs, unknownConfs))
     extensions.injectPreCBORule(_ => swapRule)
     extensions.injectPreCBORule(_ => TopKRule)
     extensions.injectPreCBORule(_ => LimitRule)

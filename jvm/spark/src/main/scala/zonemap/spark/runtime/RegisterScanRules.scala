@@ -7,6 +7,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 import zonemap.spark.advice.ObserveScans
 import zonemap.spark.aggregate.AggregateRule
+import zonemap.spark.conf.UnknownConfs
 import zonemap.spark.join.RuntimeJoinRule
 import zonemap.spark.metrics.{DriverMetrics, QueryRuns}
 import zonemap.spark.scan.PlannedBefore
@@ -29,11 +30,13 @@ private[spark] final class RegisterScanRules(
     runtimeJoins: RuntimeJoinRule,
     rowChecks: RowChecks,
     metrics: DriverMetrics,
-    runs: QueryRuns)
+    runs: QueryRuns,
+    unknownConfs: UnknownConfs)
     extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = {
     rowChecks.listenTo(session)
     ExplainProvider.register(conf)
+    unknownConfs.check(conf)
     metrics.registerWith(session.sparkContext)
     runs.listenTo(session.sparkContext)
     val methods = session.experimental

@@ -187,7 +187,8 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
         runtime.runtimeJoins,
         runtime.rowChecks,
         runtime.metrics,
-        runtime.runs)
+        runtime.runs,
+        runtime.unknownConfs)
     planned.foreach(rule.apply(_))
     assert(planned.forall(PlannedBefore.isMarked))
     val fresh = optimized(byKeys("k.name = 'n14'")).collect { case scan: DataSourceV2ScanRelation => scan }
