@@ -247,7 +247,8 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
     "drop",
     "Deletes the table's stored index, removes it from this JVM, and lists the deleted files. The table itself does " +
       "not change. The next query or commit of a driver with the extension indexes the table again, in memory, and with " +
-      "upkeep=persist in the store too; spark.sql.zonemap.upkeep=off prevents that. With facts, only these facts leave the index, and gc deletes their files with the last version " +
+      "upkeep=persist in the store too; spark.sql.zonemap.upkeep=off prevents that. " +
+      "With facts, only these facts leave the index, and gc deletes their files with the last version " +
       "that names them.",
     Seq(
       table,
