@@ -6,8 +6,7 @@ import scala.jdk.CollectionConverters._
 import scala.util.Try
 
 import org.apache.iceberg.{Table, TableProperties}
-import org.apache.iceberg.mapping.{NameMapping, NameMappingParser}
-import org.apache.iceberg.types.TypeUtil
+import org.apache.iceberg.mapping.{MappedField, MappedFields, NameMapping, NameMappingParser}
 
 import zonemap.core.io.Checksums
 
@@ -25,23 +24,32 @@ private[zonemap] object MappedNames {
     text(table).flatMap(json => Try(NameMappingParser.fromJson(json)).toOption)
 
   /**
-   * A digest of the names that the table's mapping gives to a field and its parents. As long as the digest is the
-   * same, readers find the same values of the field in files without field ids. `None` if the table has no mapping.
+   * A digest of the names that the table's mapping gives to a field and to the fields in which the mapping has it. As
+   * long as the digest is the same, readers find the same values of the field in files without field ids. `None` if the
+   * table has no mapping.
    */
   def digest(table: Table, fieldId: Int): Option[String] = text(table).map { json =>
-    val parents = TypeUtil.indexParents(table.schema().asStruct())
-    val path = Iterator
-      .iterate(Option(Integer.valueOf(fieldId)))(_.flatMap(id => Option(parents.get(id))))
-      .takeWhile(_.isDefined)
-      .flatten
-      .toSeq
     val names = of(table).fold(s"malformed: $json") { mapping =>
-      path
-        .map(id => Option(mapping.find(id.intValue)).fold("")(_.names().asScala.toSeq.sorted.mkString("\u0001")))
-        .mkString("\u0000")
+      place(mapping.asMappedFields(), fieldId).map(_.names().asScala.toSeq.sorted.mkString("\u0001")).mkString("\u0000")
     }
     Checksums.sha256(names, DigestBytes)
   }
+
+  /** The field in the mapping and those that it lies in, the innermost first; empty if the mapping lacks the field. */
+  private def place(fields: MappedFields, fieldId: Int): Seq[MappedField] =
+    fields
+      .fields()
+      .asScala
+      .iterator
+      .map { field =>
+        if (field.id() != null && field.id().intValue == fieldId) Seq(field)
+        else {
+          val inside = Option(field.nestedMapping()).fold(Seq.empty[MappedField])(place(_, fieldId))
+          if (inside.isEmpty) inside else inside :+ field
+        }
+      }
+      .find(_.nonEmpty)
+      .getOrElse(Nil)
 
   /** As [[digest]] for the present mapping of a table, which is parsed once for each field. Thread-safe. */
   def digests(table: Table): Int => Option[String] = {

@@ -45,10 +45,18 @@ private[evidence] object ParquetFooter {
   /** Libraries whose statistics of fixed-width columns are the values of the column chunk, as their sources show. */
   private val ExactWriters = Seq("parquet-mr version ", "parquet-cpp-arrow version ")
 
+  /** The key under which Parquet's rewriter states the writers of the files whose column chunks it has copied. */
+  private val OriginalWriter = "original.created.by"
+
+  /** The key under which Spark states its version in the files that it writes. */
+  private val SparkVersion = "org.apache.spark.version"
+
   /**
    * Parquet's Java library orders NaN above all other values and computes the least and the greatest value in this
    * order; its reader drops statistics with NaN. So statistics that it reads are of values without NaN. Other libraries
-   * skip NaN, as this one did before 1.10. The last release whose sources were read is 1.16.
+   * skip NaN, as this one did before 1.10. The last release whose sources were read is 1.16. Its tools copy column
+   * chunks with the statistics of other writers, and some leave no trace. Spark's key shows that Spark wrote one of the
+   * row groups, so a file of one row group.
    */
   private val OrderingNaN = "parquet-mr version 1\\.1[0-6]\\.[0-9]+ .*".r
 
@@ -71,10 +79,13 @@ private[evidence] object ParquetFooter {
       if (hasIds) Option.when(stored.getFields.asScala.forall(haveIds))(stored)
       else mapping.map(ParquetSchemaUtil.applyNameMapping(stored, _))
     resolved.map { message =>
-      val writer = Option(footer.getFileMetaData.getCreatedBy).getOrElse("")
+      val keys = footer.getFileMetaData.getKeyValueMetaData
+      val isCopied = keys.containsKey(OriginalWriter)
+      val writer = Option(footer.getFileMetaData.getCreatedBy).filterNot(_ => isCopied).getOrElse("")
+      val isOfSpark = footer.getBlocks.size <= 1 && keys.containsKey(SparkVersion)
       ParquetFooter(
         footer.getBlocks.asScala.iterator.map(_.getRowCount).sum,
-        columns(footer, leaves(message), schema, wanted, OrderingNaN.matches(writer)),
+        columns(footer, leaves(message), schema, wanted, isOfSpark && OrderingNaN.matches(writer)),
         hasIds,
         ExactWriters.exists(writer.startsWith)
       )

@@ -5,12 +5,12 @@ import java.security.MessageDigest
 
 import zonemap.ingest.commit.Quarantine
 import zonemap.ingest.queue.{Receipt, RecordName}
-import zonemap.ingest.record.{IngestRecord, Nonce, RecordCodec}
+import zonemap.ingest.record.{DataFilePath, IngestRecord, Nonce, RecordCodec}
 import zonemap.ingest.table.IngestTarget
 
 /**
  * Appends quarantined records again. The new lane of a record is determined by its old name, so that a record that is
- * appended twice, because a call was repeated or died, is committed once.
+ * appended twice, because a call was repeated or died or because it was stored twice, is committed once.
  */
 private[admin] final class Requeue(target: IngestTarget) {
   private val quarantine = new Quarantine(target.files)
@@ -23,7 +23,7 @@ private[admin] final class Requeue(target: IngestTarget) {
         record.copy(
           queueId = target.queue.identity,
           tableUuid = target.table.uuid().toString,
-          lane = laneOf(name),
+          lane = laneOf(name, record),
           seq = 0,
           prevSeq = IngestRecord.NoSeq,
           nonce = Nonce.draw()))
@@ -41,8 +41,10 @@ private[admin] final class Requeue(target: IngestTarget) {
           "discard it with ingest_discard.")
   }
 
-  private def laneOf(name: RecordName): String = {
-    val text = s"${name.lane}\n${name.seq}\n${name.nonce}"
+  /** Copies of a record, which a producer made because it did not learn that one landed, have the same files. */
+  private def laneOf(name: RecordName, record: IngestRecord): String = {
+    val paths = record.files.map(DataFilePath.of).sorted
+    val text = s"${name.lane}\n${name.seq}\n${paths.mkString("\n")}"
     val digest = MessageDigest.getInstance("SHA-256").digest(text.getBytes(UTF_8))
     "requeue-" + digest.take(16).map(byte => f"${byte & 0xff}%02x").mkString
   }

@@ -21,7 +21,7 @@ package zonemap.ingest.commit
  * @param softWaitMillis how long a writer waits at the soft limit before it goes on
  * @param maxFileAgeMillis the age from which a writer refuses data files; half of the least age of gc, at most
  * @param gapsKept the numbers left out by a lane that a state lists, at most: the newest gaps between records
- * @param laneRetentionMillis how long a state lists a drawn lane after its last record, at least
+ * @param laneRetentionMillis how long a state lists a drawn lane after its last record, at least; `None` retires no lane
  * @param tidyMillis how often a loop deletes files of the ingest root that nothing needs
  * @param blockLane whether a refused record blocks its lane until a person discards it, instead of being passed
  */
@@ -43,6 +43,6 @@ private[zonemap] final case class IngestSettings(
     softWaitMillis: Long = 10 * 1000,
     maxFileAgeMillis: Long = 36L * 3600 * 1000,
     gapsKept: Int = 16,
-    laneRetentionMillis: Long = 2 * 3600 * 1000,
+    laneRetentionMillis: Option[Long] = None,
     tidyMillis: Long = 3600 * 1000,
     blockLane: Boolean = false)

@@ -180,12 +180,11 @@ private[ingest] class Pass(
     val totals = states.own.fold(CommittedTotals(0, 0, 0, 0))(_.totals)
     val lanes = states.own.fold(Map.empty[String, Watermark])(_.lanes) ++
       plan.advanced(states, now, mostGaps(planned.polled))
-    val retirement = Retirement.of(
-      states,
-      lanes,
-      planned.polled.poll,
-      record => view.branchOf(record) == branch,
-      now - settings.laneRetentionMillis)
+    val retirement = settings.laneRetentionMillis match {
+      case Some(retention) =>
+        Retirement.of(states, lanes, planned.polled.poll, record => view.branchOf(record) == branch, now - retention)
+      case None => Retirement(lanes, states.own.fold(IngestRecord.NoSeq)(_.retired))
+    }
     LaneState(
       IngestPointer(states.own.fold(1L)(_.pointer.no + 1), environment.nonce(), queue.identity, view.tableUuid),
       branch,

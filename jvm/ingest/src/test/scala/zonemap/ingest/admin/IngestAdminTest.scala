@@ -138,6 +138,18 @@ class IngestAdminTest extends AnyFunSuite {
     assert(t.live() == Seq("a0") && admin(t).quarantined().isEmpty && t.target.queue.names().isEmpty)
   }
 
+  test("copies of one record in quarantine are committed once") {
+    val t = withQuarantine()
+    t.dataFile("a0")
+    val folder = t.root.resolve("quarantine/a")
+    val bytes = Files.readAllBytes(folder.resolve(f"${0}%020d-${admin(t).quarantined().head.nonce}.rec"))
+    Files.write(folder.resolve(f"${0}%020d-0123456789abcdef.rec"), bytes)
+    assert(admin(t).requeue("a", 0).size == 2)
+    t.pass()
+    t.pass()
+    assert(t.live() == Seq("a0") && admin(t).quarantined().isEmpty && t.target.queue.names().isEmpty)
+  }
+
   test("a record in quarantine is discarded") {
     val t = withQuarantine()
     assert(admin(t).discard("a", 0).map(_.code) == Seq("missing-file"))

@@ -18,6 +18,7 @@ import zonemap.ingest.write.LaneWriter
 
 /** Lanes whose names were drawn leave the state; a record of such a lane is committed once, or refused and reported. */
 class RetirementTest extends AnyFunSuite {
+  private val retiring = IngestSettings(laneRetentionMillis = Some(2 * 3600 * 1000))
   private val Hour = 3600 * 1000L
 
   private def state(t: IngestTable, branch: String = "main"): LaneState = {
@@ -51,7 +52,7 @@ class RetirementTest extends AnyFunSuite {
   }
 
   test("a state lists a drawn lane for two hours after its last record, and a lane with a name for ever") {
-    val t = IngestTables.hadoop()
+    val t = IngestTables.hadoop(settings = retiring)
     t.append("gateway", t.dataFile("g0"))
     val first = once(t, "a0")
     t.clock.forward(Hour)
@@ -66,7 +67,7 @@ class RetirementTest extends AnyFunSuite {
   }
 
   test("a record of a retired lane that is delivered again is quarantined and not committed") {
-    val t = IngestTables.hadoop()
+    val t = IngestTables.hadoop(settings = retiring)
     val lane = t.draw()
     val receipt = t.append(lane, t.dataFile("a0"))
     val (path, bytes) = (recordOf(t, receipt), Files.readAllBytes(recordOf(t, receipt)))
@@ -81,7 +82,7 @@ class RetirementTest extends AnyFunSuite {
   }
 
   test("a damaged record of a retired lane does not bring the lane back") {
-    val t = IngestTables.hadoop()
+    val t = IngestTables.hadoop(settings = retiring)
     val receipt = t.append(t.draw(), t.dataFile("a0"))
     val (path, bytes) = (recordOf(t, receipt), Files.readAllBytes(recordOf(t, receipt)))
     assert(t.pass().isCommit)
@@ -97,7 +98,7 @@ class RetirementTest extends AnyFunSuite {
   }
 
   test("a producer that hangs after it drew its lane is refused, and its record can be appended again") {
-    val t = IngestTables.hadoop()
+    val t = IngestTables.hadoop(settings = retiring)
     once(t, "a0")
     val hanging = t.draw()
     once(t, "b0")
@@ -112,7 +113,7 @@ class RetirementTest extends AnyFunSuite {
   }
 
   test("lanes are not retired as long as a record would be refused that waits") {
-    val t = IngestTables.hadoop()
+    val t = IngestTables.hadoop(settings = retiring)
     val waiting = t.draw()
     val gone = t.append(waiting, t.dataFile("w0"))
     Files.move(recordOf(t, gone), t.root.resolve("moved"))
@@ -127,7 +128,7 @@ class RetirementTest extends AnyFunSuite {
   }
 
   test("each branch retires its own lanes") {
-    val t = IngestTables.hadoop()
+    val t = IngestTables.hadoop(settings = retiring)
     once(t, "a0")
     t.reload().manageSnapshots().createBranch("audit").commit()
     val audit = t.draw("audit")
@@ -142,7 +143,7 @@ class RetirementTest extends AnyFunSuite {
   }
 
   test("a receipt of a retired lane is visible; a number alone is unknown") {
-    val t = IngestTables.hadoop()
+    val t = IngestTables.hadoop(settings = retiring)
     val receipt = t.append(t.draw(), t.dataFile("a0"))
     t.pass()
     retire(t)
@@ -152,14 +153,14 @@ class RetirementTest extends AnyFunSuite {
   }
 
   test("a producer does not open a lane whose name another one has drawn") {
-    val t = IngestTables.hadoop()
+    val t = IngestTables.hadoop(settings = retiring)
     val error = intercept[IllegalArgumentException](t.lane(t.draw().lane))
     assert(error.getMessage.contains("draws a name of this form"))
     assert(Seq("drawn-1", "drawn-01-" + "0" * 32, "drawn-1-" + "A" * 32).forall(LaneName.drawnAt(_).isEmpty))
   }
 
   test("a state has format 2 only after it has retired a lane, so that earlier releases read it until then") {
-    val t = IngestTables.hadoop()
+    val t = IngestTables.hadoop(settings = retiring)
     def format = "\"format\":([0-9])".r
       .findFirstMatchIn(new String(t.target.files.read(state(t).pointer.statePath, StateFile.MaxBytes).get))
       .map(_.group(1))
@@ -170,7 +171,7 @@ class RetirementTest extends AnyFunSuite {
   }
 
   test("a hundred thousand lanes of one record, over a day, leave a small state") {
-    val t = IngestTables.hadoop()
+    val t = IngestTables.hadoop(settings = retiring)
     val day = (0 until 288).map(_ * 5 * 60 * 1000L)
     val pointer = IngestPointer(1, "0" * 16, "q", "u")
     val start = LaneState(pointer, "main", None, -1, Map.empty, Nil, CommittedTotals(0, 0, 0, 0))
@@ -179,7 +180,7 @@ class RetirementTest extends AnyFunSuite {
       val lanes = before.lanes ++ Seq.fill(348)(LaneName.draw(no) -> Watermark(0, at))
       val states = BranchStates("main", None, Some(before), Nil)
       val next =
-        Retirement.of(states, lanes, Poll(Nil, complete = true), _ => true, at - t.settings.laneRetentionMillis)
+        Retirement.of(states, lanes, Poll(Nil, complete = true), _ => true, at - t.settings.laneRetentionMillis.get)
       before.copy(pointer = pointer.copy(no = no + 1), lanes = next.lanes, retired = next.upTo)
     }
     val bytes = StateFile.encode(end).length
@@ -188,7 +189,7 @@ class RetirementTest extends AnyFunSuite {
   }
 
   test("a loop deletes old files of the ingest root, and goes on after a failure") {
-    val t = IngestTables.hadoop(settings = IngestSettings(intervalMillis = 0, pollMillis = 10, tidyMillis = 0))
+    val t = IngestTables.hadoop(settings = retiring.copy(intervalMillis = 0, pollMillis = 10, tidyMillis = 0))
     val calls = new AtomicInteger
     val loop = new CommitLoop(
       Seq("tidied" -> (() => t.target)),
@@ -204,7 +205,7 @@ class RetirementTest extends AnyFunSuite {
   }
 
   test("tidying deletes old states and temporary files, and no data file; a fast clock deletes nothing") {
-    val t = IngestTables.hadoop()
+    val t = IngestTables.hadoop(settings = retiring)
     (0 until 3).foreach(i => once(t, s"a$i"))
     val orphan = Path.of(t.dataFile("orphan").location().stripPrefix("file:"))
     val temporary = Files.writeString(t.root.resolve("state/.1.json.0123456789abcdef.tmp"), "part")

@@ -184,7 +184,8 @@ final class SimCommitter(table: SimTable, chosen: Option[IngestSettings] = None,
       maxFilesPerCommit = 1 + world.rng.int(8),
       quarantineMillis = 60000,
       checkFilesAfterMillis = if (world.has(Guard.HeadCheck)) 600000 else Long.MaxValue,
-      gapsKept = 1 + (world.seed % 7).toInt
+      gapsKept = 1 + (world.seed % 7).toInt,
+      laneRetentionMillis = Some(2 * SimWorld.Hour)
     ))
   private val environment = new PassEnvironment {
     override def nowMillis(): Long = clock.millis()
