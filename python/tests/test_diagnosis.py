@@ -232,6 +232,7 @@ def planned_scan() -> dict[str, Any]:
         "limit": -1,
         "milliseconds": 1.5,
         "application": "",
+        "runs": 1,
         "stages": (
             {
                 "stage": "bounds",

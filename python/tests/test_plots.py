@@ -26,7 +26,7 @@ CLUSTERING = ClusteringResult(
 MERGE = MergeResult("lake.db.t", (MergedLevel("micro", 40, 2, 90, 80), MergedLevel("hour", 3, 5, 10, 20)))
 
 
-def scan(minute: int, considered: int, kept: int) -> PlannedScan:
+def scan(minute: int, considered: int, kept: int, runs: int = 1) -> PlannedScan:
     at = datetime(2026, 3, 1, 12) + timedelta(minutes=minute)
     return PlannedScan(
         at,
@@ -48,6 +48,7 @@ def scan(minute: int, considered: int, kept: int) -> PlannedScan:
         -1,
         1.5,
         "",
+        runs,
     )
 
 
@@ -56,7 +57,7 @@ def status(**values: Any) -> StatusResult:
     return StatusResult(**{**empty, "table": "lake.db.t", "levels": "day=1 hour=3", **values})
 
 
-HISTORY = HistoryResult((scan(2, 1000, 3), scan(1, 1000, 0), scan(0, -1, -1)))
+HISTORY = HistoryResult((scan(3, 1000, 999, runs=0), scan(2, 1000, 3), scan(1, 1000, 0), scan(0, -1, -1)))
 ALL: dict[str, Callable[[], Plot]] = {
     "clustering": lambda: plots.clustering_depth(CLUSTERING),
     "history": lambda: plots.files_kept(HISTORY),

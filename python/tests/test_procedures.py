@@ -48,6 +48,7 @@ STATUS = {
     "snapshots_covered": 3,
     "snapshots_total": 10,
     "lag_seconds": 0.0,
+    "evidence": "",
 }
 
 

@@ -53,6 +53,7 @@ SCAN = {
     "limit": -1,
     "milliseconds": 1.5,
     "application": "",
+    "runs": 1,
     "stages": [],
 }
 STOCK = SCAN | {"files_considered": -1, "files_kept": -1, "mode": "STOCK", "reason": "DISABLED", "predicate": "true"}
@@ -94,7 +95,7 @@ class _Session:
         self._answers = {
             "status": [STATUS],
             "why_not": [WHY],
-            "history": [SCAN, SCAN, STOCK],
+            "history": [SCAN, SCAN, STOCK, SCAN | {"runs": 0, "files_kept": 900}, STOCK | {"runs": 0}],
             "clustering_information": [CLUSTERING],
             "snapshots": [{"summary": SUMMARY}],
             "advise": _RefusedError("FAILED_TO_LOAD_ROUTINE", "Cannot load routine `zonemap`.`system`.`advise`"),
@@ -202,7 +203,7 @@ def test_a_table_without_snapshot_and_history() -> None:
     report = made(_Session(status=[status], history=[], clustering_information=_RefusedError("", "no snapshot")))
     shown = texts(report)
     assert "no snapshot" in shown and "the table has no snapshot" in shown and report.layout is None
-    assert "This driver has planned no scan of the table" in shown
+    assert "This driver has executed no query of the table" in shown
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,7 @@ class PlannedScan:
         top_k: The bound of the first rows; empty without one.
         limit: Rows of a LIMIT that left out files; else -1.
         milliseconds: Time from the request to the last task.
+        runs: Executions of the query, those that failed included; 0 if it was only planned, as by EXPLAIN.
         application: Id of the application that kept the scan in ``history.dir``; empty for scans of this driver.
         stages: The steps of the plan in order; empty until the query is executed or explained, and if Iceberg planned.
     """
@@ -86,6 +87,7 @@ class PlannedScan:
     limit: int
     milliseconds: float
     application: str
+    runs: int
     stages: tuple[PlanStage, ...] = ()
 
     def summary(self) -> dict[str, Any]:
@@ -98,6 +100,11 @@ class HistoryResult(_Rows):
     """Result of ``history``: scans of the driver, and those that other applications kept, the newest first."""
 
     scans: tuple[PlannedScan, ...]
+
+    @property
+    def ran(self) -> HistoryResult:
+        """The scans of queries that were executed, without those that were only planned."""
+        return HistoryResult(tuple(scan for scan in self.scans if scan.runs > 0))
 
     def as_dicts(self) -> list[dict[str, Any]]:
         """Returns the scans, ready for JSON."""

@@ -288,6 +288,9 @@ def gc(spark: SparkSession, table: str, *, dry_run: bool = True, older_than_hour
 def drop(spark: SparkSession, table: str, *, dry_run: bool = False, facts: Sequence[str] = ()) -> DropResult:
     """Deletes the index of ``table`` and lists its files; the table itself does not change.
 
+    The next query or commit of a driver with the extension indexes the table again, in memory, and with
+    ``upkeep=persist`` in the store too. ``spark.sql.zonemap.upkeep=off`` prevents that.
+
     With ``facts``, only these facts leave the index; ``gc`` deletes their files once no version names them.
 
     Args:

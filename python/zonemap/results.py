@@ -159,6 +159,8 @@ class StatusResult(_OneRow):
         bounds: Number of data files by the permitted use of their bounds, such as "extremes=90 valid=8 doubtful=2".
             extremes: all pruning, MIN and MAX. valid: all pruning. doubtful: only filters that Iceberg evaluates too.
             Empty if nothing is covered.
+        evidence: Which files and columns prune less because nothing proves their bounds, and what would prove them;
+            empty if there are none.
         verdict: The state of the index: "fresh"; "catching up" (upkeep works on the newest commits, or has had too
             little time); "behind" (no upkeep follows the commits); "damaged: ...", "unreadable: ..." and "not
             persisted: ..." with the reason; "no index"; "no snapshot"; "error" in a list of tables, for a table whose
@@ -197,6 +199,7 @@ class StatusResult(_OneRow):
     snapshots_covered: int
     snapshots_total: int
     lag_seconds: float
+    evidence: str
 
 
 class StatusResults(tuple[StatusResult, ...], Shown):

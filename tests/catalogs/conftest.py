@@ -2,64 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyspark
 import pytest
 from support import session
-
-REST_JARS = (
-    f"iceberg-core-{session.BUILT_AGAINST}.jar",
-    f"iceberg-core-{session.BUILT_AGAINST}-tests.jar",
-    f"iceberg-api-{session.BUILT_AGAINST}.jar",
-    f"iceberg-common-{session.BUILT_AGAINST}.jar",
-    f"iceberg-bundled-guava-{session.BUILT_AGAINST}.jar",
-    "httpclient5-5.6.1.jar",
-    "httpcore5-5.4.2.jar",
-    "httpcore5-h2-5.4.2.jar",
-    "caffeine-2.9.3.jar",
-    "sqlite-jdbc-3.50.3.0.jar",
-)
-STARTUP_SECONDS = 90
+from support.rest import rest_server
 
 
 @pytest.fixture(scope="session")
 def rest_url(base: Path) -> Iterator[str]:
     """Runs Iceberg's REST catalog server as a separate process on the loopback interface."""
     folder = base / "rest"
-    folder.mkdir()
-    paths = [session.JARS / name for name in REST_JARS]
-    missing = [str(path) for path in paths if not path.exists()]
-    assert not missing, f"Cannot start the REST catalog without {missing}. Run 'make jars'."
-    java = str(Path(os.environ["JAVA_HOME"]) / "bin" / "java") if "JAVA_HOME" in os.environ else "java"
-    class_path = os.pathsep.join([*map(str, paths), str(Path(pyspark.__file__).parent / "jars" / "*")])
-    command = [java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m", "-cp", class_path]
-    command += [
-        str(Path(__file__).with_name("RestServer.java")),
-        f"jdbc:sqlite:{folder / 'rest.db'}",
-        str(folder / "warehouse"),
-    ]
-    with (folder / "stderr").open("w") as errors:
-        server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
-    timer = threading.Timer(STARTUP_SECONDS, server.kill)
-    timer.start()
-    try:
-        port = server.stdout.readline().strip()
-        timer.cancel()
-        assert port, f"The REST catalog did not start:\n{(folder / 'stderr').read_text()[-3000:]}"
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        timer.cancel()
-        server.stdin.close()
-        try:
-            server.wait(10)
-        except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait()
+    with rest_server(folder, str(folder / "warehouse")) as url:
+        yield url
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from faulty_proxy import (
+from ingest import lake
+from support import product, session
+from support.compare import assert_planned_by_index, assert_rows_equal_off_on
+from support.faulty_proxy import (
     BROKEN,
     BUSY,
     FAULTS,
@@ -21,9 +24,6 @@ from faulty_proxy import (
     FaultyProxy,
     faulty_proxy,
 )
-from ingest import lake
-from support import product, session
-from support.compare import assert_planned_by_index, assert_rows_equal_off_on
 from support.session import STOCK
 
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")

@@ -30,6 +30,7 @@ PRUNES = {
         "SELECT /*+ BROADCAST(d) */ f.id, d.k FROM {s}.fact f RIGHT JOIN {s}.one d ON f.id = d.k WHERE d.name = 'n8'",
         FILES,
     ),
+    "cross": ("SELECT f.id FROM {s}.fact f CROSS JOIN {s}.one d WHERE f.id = d.k AND d.name IN ('n8', 'n160')", 2),
     "string": ("SELECT f.id FROM {s}.fact f JOIN {s}.one d ON f.s = d.s WHERE d.name IN ('n8', 'n160')", 2),
     "date": ("SELECT f.id FROM {s}.fact f JOIN {s}.one d ON f.day = d.day WHERE d.name IN ('n8', 'n160')", 2),
     "decimal": ("SELECT f.id FROM {s}.fact f JOIN {s}.one d ON f.m = d.m WHERE d.name IN ('n8', 'n160')", 2),

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import session
+from support import guide, session
 from support.session import ROOT, STOCK
 
 import zonemap
@@ -95,9 +95,10 @@ def url(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) -
     }
     settings = [word for key, value in confs.items() for word in ("--conf", f"{key}={value}")]
     jars = f"{zonemap.jar_path()},{iceberg}"
-    submit = str(Path(sys.executable).with_name("spark-submit"))
-    main = ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "--master", "local[2]"]
-    command = [submit, *main, "--driver-memory", "1g", "--jars", jars, *settings, "spark-internal"]
+    submit, *main = guide.server_command("SparkConnectServer")
+    assert main[-1] == "spark-internal"
+    options = ["--master", "local[2]", "--driver-memory", "1g", "--jars", jars, *settings]
+    command = [str(Path(sys.executable).with_name(submit)), *main[:-1], *options, main[-1]]
     with (folder / "log").open("w") as log:
         server = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
         try:

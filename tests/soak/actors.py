@@ -120,7 +120,7 @@ class Writer(Actor):
 
 
 class Maintenance(Actor):
-    """Compacts tables, expires snapshots, and removes orphan files, files of the index among them."""
+    """Compacts tables, expires snapshots, and removes orphan files, which must leave old files of the index."""
 
     def __init__(self, spark: SparkSession, chooser: random.Random) -> None:
         super().__init__(chooser, 0.8)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 import traceback
 from pathlib import Path
 
@@ -144,6 +146,34 @@ def test_drop_lists_first_then_deletes(spark, lake) -> None:
     assert product.status(spark, table).covered is False
     assert len(assert_rows_equal_off_on(spark, f"SELECT * FROM {table} WHERE id = 3")) == 1
     assert product.drop(spark, table) == []
+
+
+def test_the_next_query_indexes_a_dropped_table_again_in_memory_unless_upkeep_is_off(spark, lake) -> None:
+    table = tables.range_table(spark, "lake.proc.dropped_again", files=3)
+    query = f"SELECT * FROM {table} WHERE id = 3"
+    for upkeep, covered in (("off", False), ("auto", True)):
+        with product.raw_conf(spark, {"spark.sql.zonemap.upkeep": upkeep}):
+            product.build(spark, table)
+            product.drop(spark, table)
+            assert len(spark.sql(query).collect()) == 1
+            assert spark._jvm.zonemap.spark.PlanningCounters.awaitUpkeep(30_000)
+            assert product.status(spark, table).covered is covered, upkeep
+            assert product.store_files(tables.location(spark, table)) == []
+
+
+def test_the_removal_of_orphan_files_leaves_the_index(spark, lake) -> None:
+    table = tables.range_table(spark, "lake.proc.orphans", files=3)
+    product.build(spark, table)
+    location = Path(tables.location(spark, table))
+    orphan = location / "data" / "orphan.parquet"
+    orphan.write_bytes(b"no file of the table")
+    held = {file: file.read_bytes() for file in product.store_files(str(location))}
+    long_ago = time.time() - 90 * 86_400
+    for file in [orphan, *held]:
+        os.utime(file, (long_ago, long_ago))
+    removed = spark.sql(f"CALL lake.system.remove_orphan_files(table => '{table}')").collect()
+    assert [Path(row[0]).name for row in removed] == [orphan.name] and not orphan.exists()
+    assert held and {file: file.read_bytes() for file in product.store_files(str(location))} == held
 
 
 def test_drop_after_history_leaves_no_file(spark, lake) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from support.session import ROOT
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,3 +38,16 @@ def run(page: Path, spark: SparkSession) -> tuple[dict[str, list], dict[str, obj
                 if called:
                     found.setdefault(called.group(1), []).append(rows)
     return found, names
+
+
+def server_command(name: str) -> list[str]:
+    """The words of the command on the page on installation that starts the server of a class, without its jars."""
+    page = (ROOT / "docs" / "guide" / "install.md").read_text(encoding="utf-8")
+    (block,) = (
+        found for found in re.findall(r"^```\n(spark-submit --class .*?)^```", page, re.M | re.S) if name in found
+    )
+    words = shlex.split(block.replace("\\\n", " "))
+    for option in ("--jars", "--packages"):
+        place = words.index(option)
+        del words[place : place + 2]
+    return words

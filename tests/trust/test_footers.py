@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 
 import pyarrow as pa
@@ -151,6 +152,28 @@ def test_without_footers_an_imported_table_is_doubtful(spark, imported, tmp_path
     assert product.status(spark, "lake.trust.unread").bounds == "extremes=0 valid=0 doubtful=1"
     product.refresh(spark, "lake.trust.unread")
     assert product.status(spark, "lake.trust.unread").bounds == "extremes=1 valid=0 doubtful=0"
+
+
+def test_status_and_explain_name_what_would_prove_more(spark, native, imported, tmp_path) -> None:
+    def told(table: str) -> str:
+        evidence = product.status(spark, table).evidence
+        section = explain(spark, f"SELECT id FROM {table} WHERE id = 3")
+        assert all(f"  {line}\n" in section for line in filter(None, evidence.split(". "))), (evidence, section)
+        return evidence
+
+    assert told(native) == ""
+    of_v = f"footers do not prove the bounds of v ({FILES} files); build(facts => 'bounds(c)') reads the values"
+    assert told(imported) == of_v
+    table = "lake.trust.told"
+    spark.sql(f"{SELECT.format(0, 20)}").write.parquet(str(tmp_path / "files"))
+    import_parquet(spark, table, tmp_path / "files", COLUMNS, footers=0)
+    before = told(table)
+    assert before.startswith("bounds of 1 files prune only by Iceberg's own filter, since nothing proves them")
+    (call,) = re.findall(r"CALL zonemap\.system\.refresh\(.*?\)", before)
+    spark.sql(call).collect()
+    assert told(table) == of_v.replace(f"{FILES} files", "1 file")
+    refuted = told(counts_of_commits(spark, "told_of_commits"))
+    assert "no footer proves 8 files" in refuted and "refresh" not in refuted
 
 
 def test_a_call_goes_on_with_the_files_that_are_left(spark, native) -> None:

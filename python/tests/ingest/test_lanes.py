@@ -348,7 +348,7 @@ def test_a_table_that_is_moved_does_not_get_a_second_spool(
     former = spool_of(events).parent
     with catalog.load_table(events.name()).transaction() as change:
         change._apply((SetLocationUpdate(location=f"file://{tmp_path}/elsewhere/events"),))
-    with pytest.raises(ZonemapError, match=f"the table was moved.*Give root='file://{former}'"):
+    with pytest.raises(ZonemapError, match=f"the table was moved.*of the table to 'file://{former}'"):
         Writer(NAME, catalog=catalog, lane="a")
     assert not (tmp_path / "elsewhere" / "_zonemap_ingest").exists()
     with Writer(NAME, catalog=catalog, lane="a", root=former) as writer:
@@ -698,10 +698,10 @@ def test_spool_through_a_file_io(
     catalog: SqlCatalog, events: Table, monkeypatch: pytest.MonkeyPatch, implementation: str
 ) -> None:
     """The storage of object stores, on PyIceberg's FileIO."""
-    from zonemap.ingest import spool
+    from zonemap.ingest import target
     from zonemap.ingest.storage import FileIoStorage
 
-    monkeypatch.setattr(spool, "storage_for", lambda _, io: FileIoStorage(io))
+    monkeypatch.setattr(target, "storage_for", lambda _, use: FileIoStorage(use))
     monkeypatch.setitem(catalog.properties, "py-io-impl", f"pyiceberg.io.{implementation}")
     for folder in (".", "pending/a%2Fb"):  # an object store has no folders
         (spool_of(events) / folder).mkdir(parents=True)

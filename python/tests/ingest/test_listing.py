@@ -18,6 +18,7 @@ from zonemap.demo.ingest import counting
 from zonemap.demo.ingest.lake import Lake
 from zonemap.ingest import Writer, listing
 from zonemap.ingest.spool import Spool
+from zonemap.ingest.storage import LocalStorage
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -82,15 +83,15 @@ def test_the_spool_lists_what_is_left(
 ) -> None:
     (left,) = {"a", "b"} - {gone}
     vanish(spool / "pending", spool / "pending" / gone)
-    found = Spool.of(events, None).backlog()
+    found = Spool(str(spool_of(events)), LocalStorage()).backlog()
     assert {lane: count for lane, (count, _) in found.lanes.items()} == {gone: 0, left: 1}
-    assert len(list(Spool.of(events, None).data_files())) == 1
+    assert len(list(Spool(str(spool_of(events)), LocalStorage()).data_files())) == 1
 
 
 def test_a_file_that_vanishes_is_left_out(events: Table, spool: Path, vanish: Callable[[Path, Path], None]) -> None:
     (record,) = (path for path in record_paths(events) if path.parent.name == "a")
     vanish(record.parent, record)
-    assert list(listing.files(record.parent)) == Spool.of(events, None).lane("a") == []
+    assert list(listing.files(record.parent)) == Spool(str(spool_of(events)), LocalStorage()).lane("a") == []
 
 
 def test_queues_are_listed_in_one_place() -> None:

@@ -22,6 +22,7 @@ from zonemap.errors import ZonemapError
 from zonemap.ingest import metrics
 from zonemap.ingest.content_file import WrittenFile, partition_value
 from zonemap.ingest.conversion import Conversion
+from zonemap.ingest.keys import Use, are_temporary
 from zonemap.ingest.partitions import Partitions, identity
 from zonemap.ingest.sorting import Sorting
 from zonemap.ingest.statistics import FloatColumn, FooterReader
@@ -59,11 +60,11 @@ class TableFiles:
     Args:
         name: The table's name, for messages.
         metadata: The metadata of the table.
-        io: The table's FileIO.
+        use: Runs work with the table's FileIO.
         bounds: The resources that may be used.
     """
 
-    def __init__(self, name: str, metadata: TableMetadata, io: FileIO, bounds: Bounds) -> None:
+    def __init__(self, name: str, metadata: TableMetadata, use: Use, bounds: Bounds) -> None:
         _check(name, metadata)
         self._name = name
         self._metadata = metadata
@@ -73,7 +74,7 @@ class TableFiles:
         self._group_bytes = min(group_bytes, bounds.memory_bytes)
         self._group_rows = whole_number(properties, _GROUP_ROWS_KEY, _GROUP_ROWS)
         self._partitions = Partitions(name, metadata.spec(), written_schema(metadata.schema()))
-        self._factory = _Factory(name, metadata, io, self._partitions)
+        self._factory = _Factory(name, metadata, use, self._partitions)
         self._open: dict[tuple[Any, ...], _PartitionFile] = {}  # by the identity of the partition
 
     def write(self, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> list[WrittenFile]:
@@ -144,12 +145,12 @@ class _Factory:
 
     arrow_schema: pa.Schema
 
-    def __init__(self, name: str, metadata: TableMetadata, io: FileIO, partitions: Partitions) -> None:
+    def __init__(self, name: str, metadata: TableMetadata, use: Use, partitions: Partitions) -> None:
         schema = written_schema(metadata.schema())
         self.name = name
         properties = {key: value for key, value in metadata.properties.items() if key != _GROUP_BYTES_KEY}
         columns = metrics.columns_of(metadata)
-        self.io = io
+        self.use = use
         self.partitions = partitions
         self.spec_id = metadata.default_spec_id
         paths = parquet_path_to_id_mapping(sanitize_column_names(schema))
@@ -234,7 +235,7 @@ class _PartitionFile:
         with storing(factory.name):
             self._writer.close()
             self._stream.close()
-            size = len(factory.io.new_input(self._location))
+            size = factory.use(lambda io: len(io.new_input(self._location)))
         return WrittenFile(
             path=self._location,
             size=size,
@@ -256,7 +257,7 @@ class _PartitionFile:
 
     def _start(self, schema: pa.Schema) -> Any:
         self._location = self._factory.location(self._values)
-        self._stream = self._factory.io.new_output(self._location).create(overwrite=True)
+        self._stream = self._factory.use(self._created)
         return pq.ParquetWriter(
             self._stream,
             schema,
@@ -265,6 +266,10 @@ class _PartitionFile:
             metadata_collector=self._footers,
             **self._factory.options,
         )
+
+    def _created(self, io: FileIO) -> Any:
+        """Opens the file; a look at its location shows, before rows go there, that temporary keys have expired."""
+        return io.new_output(self._location).create(overwrite=not are_temporary(io))
 
 
 def storing(name: str) -> contextlib.AbstractContextManager[None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from zonemap.errors import ZonemapError
@@ -10,12 +10,10 @@ from zonemap.ingest import state
 from zonemap.ingest.storage import is_local, local_path
 
 if TYPE_CHECKING:
-    from pyiceberg.table import Table
-
-    from zonemap.ingest.spool import Spool
+    from zonemap.ingest.target import Target
 
 
-def refuse_known(name: str, locations: Iterable[str], spool: Spool, reload: Callable[[], Table]) -> None:
+def refuse_known(name: str, locations: Iterable[str], target: Target) -> None:
     """Raises if one of the files is in the spool, or in the current snapshot of the table.
 
     Reads all records that wait and all manifests of the snapshot. The spool is read before the table: a record that is
@@ -24,20 +22,18 @@ def refuse_known(name: str, locations: Iterable[str], spool: Spool, reload: Call
     Args:
         name: The table's name, for messages.
         locations: The files.
-        spool: The spool of the table.
-        reload: Returns the table with its current metadata.
+        target: The table and its spool.
 
     Raises:
         ZonemapError: a file is known.
     """
     wanted = {_one_form(location): location for location in locations}
-    for path in spool.data_files():
+    for path in target.spool.data_files():
         if (found := wanted.get(_one_form(path))) is not None:
             raise _refused(name, found, "a record in the spool names it, so that it will be committed")
-    table = reload()
-    snapshot = table.metadata.snapshot_by_name(state.BRANCH)
-    for manifest in snapshot.manifests(table.io) if snapshot is not None else []:
-        for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True):
+    snapshot = target.reload().metadata.snapshot_by_name(state.BRANCH)
+    for manifest in target.use(snapshot.manifests) if snapshot is not None else []:
+        for entry in target.use(manifest.fetch_manifest_entry):
             if (found := wanted.get(_one_form(entry.data_file.file_path))) is not None:
                 raise _refused(name, found, "the table has it already")
 

@@ -21,6 +21,7 @@ from zonemap.errors import ZonemapError
 from zonemap.ingest import metrics
 from zonemap.ingest.content_file import WrittenFile, partition_value
 from zonemap.ingest.conversion import Conversion, fits, iceberg_schema
+from zonemap.ingest.keys import Use
 from zonemap.ingest.partitions import Partitions, identity
 from zonemap.ingest.statistics import FooterReader
 from zonemap.ingest.storage import is_local, local_path
@@ -36,16 +37,16 @@ class ExistingFiles:
     Args:
         name: The table's name, for messages.
         metadata: The metadata of the table.
-        io: The table's FileIO.
+        use: Runs work with the table's FileIO.
         greatest_age_hours: Older files are refused, because a removal of orphan files may delete them before they are
             committed.
     """
 
-    def __init__(self, name: str, metadata: TableMetadata, io: FileIO, greatest_age_hours: float) -> None:
+    def __init__(self, name: str, metadata: TableMetadata, use: Use, greatest_age_hours: float) -> None:
         self._name = name
         self._metadata = metadata
         self._schema = metadata.schema()
-        self._io = io
+        self._use = use
         self._greatest_age = greatest_age_hours * _HOUR
         self._columns = metrics.columns_of(metadata)
         spec = metadata.spec()
@@ -62,13 +63,7 @@ class ExistingFiles:
         """
         location = self._normalized(location)
         try:
-            size = self._checked_size(location)
-            with self._io.new_input(location).open() as stream, pq.ParquetFile(stream) as file:
-                found = self._file_schema(location, file)
-                self._check_nulls(location, file.metadata, found)
-                values = self._partition(location, file, found)
-                paths = _paths(file.metadata, found)
-                statistics = FooterReader(self._schema, self._columns, paths).read(file.metadata, None)
+            return self._use(lambda io: self._read(location, io))
         except FileNotFoundError as error:
             raise self._refused(location, "it does not exist", "Check the location.") from error
         except ZonemapError:
@@ -77,6 +72,15 @@ class ExistingFiles:
             raise self._refused(location, causes.sentence(error), "Write it again as Parquet.") from error
         except causes.OF_STORAGE as error:
             raise self._refused(location, f"it cannot be read ({causes.sentence(error)})", "Check the file.") from error
+
+    def _read(self, location: str, io: FileIO) -> WrittenFile:
+        size = self._checked_size(location, io)
+        with io.new_input(location).open() as stream, pq.ParquetFile(stream) as file:
+            found = self._file_schema(location, file)
+            self._check_nulls(location, file.metadata, found)
+            values = self._partition(location, file, found)
+            paths = _paths(file.metadata, found)
+            statistics = FooterReader(self._schema, self._columns, paths).read(file.metadata, None)
         return WrittenFile(
             path=location,
             size=size,
@@ -97,12 +101,12 @@ class ExistingFiles:
         prefix = "file://" if table.startswith("file://") else "file:" if table.startswith("file:") else ""
         return f"{prefix}{path}"
 
-    def _checked_size(self, location: str) -> int:
+    def _checked_size(self, location: str, io: FileIO) -> int:
         try:
-            size = len(self._io.new_input(location))
+            size = len(io.new_input(location))
         except TypeError as error:  # PyArrow knows no size of a folder
             raise self._refused(location, "it is no file", "Name Parquet files.") from error
-        modified = self._modified(location)
+        modified = _modified(location, io)
         if modified is not None and time.time() - modified > self._greatest_age:
             raise self._refused(
                 location,
@@ -111,17 +115,6 @@ class ExistingFiles:
                 f"Raise greatest_age_hours above {self._greatest_age / _HOUR:g} if no such removal runs.",
             )
         return size
-
-    def _modified(self, location: str) -> float | None:
-        """Returns the time of the last change; None if the FileIO does not know it."""
-        if is_local(location):
-            return local_path(location).stat().st_mtime
-        io: Any = self._io
-        if hasattr(io, "fs_by_scheme") and hasattr(io, "parse_location"):
-            scheme, netloc, path = io.parse_location(location, io.properties)
-            mtime: datetime | None = io.fs_by_scheme(scheme, netloc).get_file_info(path).mtime
-            return mtime.timestamp() if mtime is not None else None
-        return None
 
     def _file_schema(self, location: str, file: pq.ParquetFile) -> Schema:
         """Returns the columns of the file that the table has, with the table's field ids and the file's names."""
@@ -237,6 +230,17 @@ class ExistingFiles:
 
     def _refused(self, location: str, why: str, then: str) -> ZonemapError:
         return ZonemapError(f"Cannot add the file '{location}' to '{self._name}': {why}. {then}")
+
+
+def _modified(location: str, io: Any) -> float | None:
+    """Returns the time of the last change; None if the FileIO does not know it."""
+    if is_local(location):
+        return local_path(location).stat().st_mtime
+    if hasattr(io, "fs_by_scheme") and hasattr(io, "parse_location"):
+        scheme, netloc, path = io.parse_location(location, io.properties)
+        mtime: datetime | None = io.fs_by_scheme(scheme, netloc).get_file_info(path).mtime
+        return mtime.timestamp() if mtime is not None else None
+    return None
 
 
 def _optional(field: NestedField) -> NestedField:

@@ -7,19 +7,12 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from zonemap.errors import ZonemapError
 from zonemap.ingest import lanes, wire
 from zonemap.ingest.errors import RecordError
-from zonemap.ingest.storage import CheckedStorage, Storage, storage_for
+from zonemap.ingest.storage import CheckedStorage, Storage
 from zonemap.ingest.tail import Pending
-
-if TYPE_CHECKING:
-    from pyiceberg.table import Table
-
-#: The name of the spool's folder beside a table.
-FOLDER = "_zonemap_ingest"
 
 _FORMAT = 1
 
@@ -52,10 +45,6 @@ class Backlog:
     lanes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
-def _beside(table_folder: str) -> str:
-    return f"{table_folder.rstrip('/').rpartition('/')[0]}/{FOLDER}"
-
-
 class Spool:
     """Reads and extends the spool of one table; holds no state but locations."""
 
@@ -66,21 +55,6 @@ class Spool:
     @property
     def _checked(self) -> CheckedStorage:
         return CheckedStorage(self._storage, self.location)
-
-    @classmethod
-    def of(cls, table: Table, root: str | None) -> Spool:
-        """Returns the spool of ``table`` below ``root``, by default in the folder beside the table."""
-        base = root.rstrip("/") if root is not None else _beside(table.location())
-        location = f"{base}/{table.metadata.table_uuid}"
-        return cls(location, storage_for(location, table.io))
-
-    @classmethod
-    def former(cls, table: Table) -> list[Spool]:
-        """Returns the spools beside earlier folders of the table, as its metadata log names them, the newest first."""
-        files = [entry.metadata_file for entry in reversed(table.metadata.metadata_log)]
-        folders = [file.rpartition("/metadata/")[0] for file in files]
-        roots = dict.fromkeys(_beside(folder) for folder in folders if folder)
-        return [cls.of(table, root) for root in roots if root != _beside(table.location())]
 
     def queue_id(self) -> str:
         """Returns the id of this incarnation of the spool; the first caller creates it.
@@ -229,11 +203,6 @@ class Spool:
     def create_mark(self, name: str, data: bytes) -> bool:
         """Stores a mark; returns False if there is one of this name."""
         return self._storage.create(f"{self.location}/owner/{name}", data)
-
-    def make_durable(self, data_files: list[str], table: Table) -> None:
-        """Returns once the data files survive a loss of power."""
-        if data_files:
-            storage_for(data_files[0], table.io).make_durable(data_files)
 
     def record(self, lane: str, seq: int, nonce: str) -> str:
         """Returns the location of a record that waits."""

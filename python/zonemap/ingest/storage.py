@@ -19,6 +19,8 @@ from zonemap.ingest.listing import Entry
 if TYPE_CHECKING:
     from pyiceberg.io import FileIO
 
+    from zonemap.ingest.keys import Use
+
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK})
 
 # Folders of partitions lie at most this deep in a table, and this many are remembered.
@@ -51,9 +53,9 @@ class Storage(Protocol):
         """Returns once these files, which were written and closed, survive a loss of power."""
 
 
-def storage_for(location: str, io: FileIO) -> Storage:
-    """Returns the storage of a location: the local one for paths and ``file:``, otherwise one through ``io``."""
-    return LocalStorage() if is_local(location) else FileIoStorage(io)
+def storage_for(location: str, use: Use) -> Storage:
+    """Returns the storage of a location: the local one for paths and ``file:``, otherwise one through a FileIO."""
+    return LocalStorage() if is_local(location) else FileIoStorage(use)
 
 
 def is_local(location: str) -> bool:
@@ -118,7 +120,7 @@ class LocalStorage:
 
 
 class FileIoStorage:
-    """Files of an object store or of HDFS through the table's FileIO; one PUT stores a whole file.
+    """Files of an object store or of HDFS through the newest FileIO of the table; one PUT stores a whole file.
 
     A PUT of an object store is atomic and durable when it returns. Names of records are unique, so that no PUT
     replaces the record of another writer.
@@ -126,25 +128,33 @@ class FileIoStorage:
 
     creates_atomically = False
 
-    def __init__(self, io: FileIO) -> None:
-        self._io = io
+    def __init__(self, use: Use) -> None:
+        self._use = use
 
     def create(self, location: str, data: bytes) -> bool:
         """Stores the file with one PUT if the location has none."""
-        try:
-            with self._io.new_output(location).create(overwrite=False) as stream:
-                stream.write(data)
-        except FileExistsError:
-            return False
-        return True
+
+        def put(io: FileIO) -> bool:
+            try:
+                with io.new_output(location).create(overwrite=False) as stream:
+                    stream.write(data)
+            except FileExistsError:
+                return False
+            return True
+
+        return self._use(put)
 
     def read(self, location: str) -> bytes | None:
         """Returns the bytes of a file; None if there is none."""
-        try:
-            with self._io.new_input(location).open() as stream:
-                return stream.read()
-        except FileNotFoundError:
-            return None
+
+        def get(io: FileIO) -> bytes | None:
+            try:
+                with io.new_input(location).open() as stream:
+                    return stream.read()
+            except FileNotFoundError:
+                return None
+
+        return self._use(get)
 
     def files(self, folder: str) -> Iterator[Entry]:
         """Yields the files of a folder with one LIST."""
@@ -159,29 +169,32 @@ class FileIoStorage:
     def make_durable(self, locations: Sequence[str]) -> None:
         """Does nothing: a closed file of an object store is durable."""
 
-    def _listing(self, folder: str) -> Iterator[tuple[str, bool, int]]:
-        io: Any = self._io
-        scheme, netloc, path = _parts(folder)
-        if hasattr(io, "fs_by_scheme"):
-            from pyarrow.fs import FileSelector, FileType  # noqa: PLC0415 - an extra of this package
+    def _listing(self, folder: str) -> list[tuple[str, bool, int]]:
+        return self._use(lambda io: list(_listing(io, folder)))
 
-            root = f"{netloc}{path}" if scheme not in {"hdfs", "viewfs", "file", ""} else path
-            for info in io.fs_by_scheme(scheme, netloc).get_file_info(FileSelector(root, allow_not_found=True)):
-                yield info.base_name, info.type == FileType.Directory, info.size or 0
-        elif hasattr(io, "get_fs"):
-            system = io.get_fs(scheme)
-            try:
-                found = system.ls(folder, detail=True, refresh=True)
-            except FileNotFoundError:
-                return
-            for item in found:
-                name = str(item["name"]).rstrip("/").rpartition("/")[2]
-                yield name, item["type"] == "directory", int(item.get("size") or 0)
-        else:
-            raise ZonemapError(
-                f"Cannot list '{folder}': {type(io).__name__} cannot list files. Set the catalog's property "
-                "py-io-impl to pyiceberg.io.pyarrow.PyArrowFileIO."
-            )
+
+def _listing(io: Any, folder: str) -> Iterator[tuple[str, bool, int]]:
+    scheme, netloc, path = _parts(folder)
+    if hasattr(io, "fs_by_scheme"):
+        from pyarrow.fs import FileSelector, FileType  # noqa: PLC0415 - an extra of this package
+
+        root = f"{netloc}{path}" if scheme not in {"hdfs", "viewfs", "file", ""} else path
+        for info in io.fs_by_scheme(scheme, netloc).get_file_info(FileSelector(root, allow_not_found=True)):
+            yield info.base_name, info.type == FileType.Directory, info.size or 0
+    elif hasattr(io, "get_fs"):
+        system = io.get_fs(scheme)
+        try:
+            found = system.ls(folder, detail=True, refresh=True)
+        except FileNotFoundError:
+            return
+        for item in found:
+            name = str(item["name"]).rstrip("/").rpartition("/")[2]
+            yield name, item["type"] == "directory", int(item.get("size") or 0)
+    else:
+        raise ZonemapError(
+            f"Cannot list '{folder}': {type(io).__name__} cannot list files. Set the catalog's property "
+            "py-io-impl to pyiceberg.io.pyarrow.PyArrowFileIO."
+        )
 
 
 def using(location: str) -> contextlib.AbstractContextManager[None]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pydantic
 from pyiceberg.catalog import Catalog, load_catalog
@@ -14,9 +16,18 @@ from pyiceberg.table import Table
 
 from zonemap import causes, identifiers
 from zonemap.errors import InvalidArgumentError, ZonemapError
-from zonemap.ingest import owner, state
+from zonemap.ingest import keys, owner, state
+from zonemap.ingest import root as places
 from zonemap.ingest.spool import Spool
-from zonemap.ingest.storage import is_local, local_path
+from zonemap.ingest.storage import storage_for
+
+if TYPE_CHECKING:
+    from pyiceberg.io import FileIO
+
+    from zonemap.ingest.keys import T
+
+# The pause after the table could not be loaded for new keys.
+_PAUSE_SECONDS = 10.0
 
 
 class Target:
@@ -47,18 +58,49 @@ class Target:
         self._name = name
         self._refresh_seconds = refresh_seconds
         self._catalog, self._identifier = _catalog_of(name, catalog)
-        self.table = self._load()
-        self._loaded_at = time.monotonic()
+        self._queue_id: str | None = None
+        self._renew_at: float | None = None
+        self._take(self._load())
         self._uuid = self.table.metadata.table_uuid
         _check_kind(name, self.table)
-        self.spool = Spool.of(self.table, _root(self.table, root))
+        self._root = root
+        location = places.location(name, self.table, root)
+        self.spool = Spool(location, storage_for(location, self.use))
         # A spool below a wrong root is not created.
-        known = self.spool.known_queue_id()
-        if known is None and root is None:
-            _check_moved(name, self.table, self.spool)
-        state.check_queue(state.pointers(self.table.metadata), known, self.spool.location)
-        self.queue_id = self.spool.queue_id()
+        known = self._known_queue_id()
+        if known is None:
+            self._refuse_others()
+        state.check_queue(state.pointers(self.table.metadata), known, location)
+        self._queue_id = self.queue_id = self.spool.queue_id()
         owner.check(self.spool, self._identifier, self.table.metadata, lambda: self.reload().metadata)
+
+    def use(self, work: Callable[[FileIO], T]) -> T:
+        """Runs work with the FileIO of the newest table.
+
+        The table is loaded again before its keys expire, and, if they are temporary, after work that failed, which is
+        then run once more with the new keys. Work that creates a file therefore must not replace one.
+
+        Raises:
+            OSError: the work failed with these keys, and failed again or the table could not be loaded.
+        """
+        if self._renew_at is not None and time.monotonic() >= self._renew_at:
+            # The present keys may do for some minutes; if they do not, the work fails.
+            self._renew_at = time.monotonic() + _PAUSE_SECONDS
+            with contextlib.suppress(ZonemapError):
+                self.reload()
+        io = self.table.io
+        try:
+            return work(io)
+        except (FileNotFoundError, FileExistsError):
+            raise
+        except OSError:
+            if not keys.are_temporary(io):
+                raise
+            with contextlib.suppress(ZonemapError):
+                self.reload()
+            if self.table.io is io:
+                raise
+        return work(self.table.io)
 
     def refresh(self) -> None:
         """Loads the table again if it was loaded too long ago.
@@ -73,7 +115,7 @@ class Target:
         """Loads the table again.
 
         Raises:
-            ZonemapError: the table is gone, is another one of the same name, or has another queue now.
+            ZonemapError: the table is gone, is another one of the same name, or has another queue or root now.
         """
         with self._loading:
             table = self._load()
@@ -81,10 +123,55 @@ class Target:
                 raise ZonemapError(
                     f"Cannot write to '{self._name}': the table was dropped and created again. Open a new writer."
                 )
-            state.check_queue(state.pointers(table.metadata), self.queue_id, self.spool.location)
-            self.table = table
-            self._loaded_at = time.monotonic()
+            if self._queue_id is not None:
+                state.check_queue(state.pointers(table.metadata), self._queue_id, self.spool.location)
+                self._check_root(table)
+            self._take(table)
             return table
+
+    def _take(self, table: Table) -> None:
+        self.table = table
+        self._loaded_at = time.monotonic()
+        seconds = keys.seconds_of_use(table.io)
+        self._renew_at = None if seconds is None else self._loaded_at + seconds
+
+    def _check_root(self, table: Table) -> None:
+        """Raises if the table has got a property that names another root: the committer takes nothing from this one."""
+        if places.PROPERTY not in table.properties:
+            return
+        location = places.location(self._name, table, self._root)
+        if location != self.spool.location:
+            raise ZonemapError(
+                f"Cannot write to '{self._name}': its property '{places.PROPERTY}' names the spool '{location}' now, "
+                f"and this writer has '{self.spool.location}'. Open a new writer."
+            )
+
+    def _known_queue_id(self) -> str | None:
+        try:
+            return self.spool.known_queue_id()
+        except ZonemapError as error:
+            is_default = self._root is None and places.PROPERTY not in self.table.properties
+            if is_default and keys.are_temporary(self.table.io) and isinstance(error.__cause__, OSError):
+                raise places.denied(self._name, error) from error
+            raise
+
+    def _refuse_others(self) -> None:
+        """Raises if the table has a spool in another place: a new one would hide the records of that one."""
+        for location in places.others(self.table, self.spool.location):
+            try:
+                known = Spool(location, storage_for(location, self.use)).known_queue_id()
+            except ZonemapError as error:
+                # Keys for the table's folder reach no spool beside it, so no writer with such keys has begun one.
+                if keys.are_temporary(self.table.io) and isinstance(error.__cause__, OSError):
+                    continue
+                raise
+            if known is not None:
+                raise ZonemapError(
+                    f"Cannot write to '{self._name}': its spool is in '{location}', not in '{self.spool.location}', "
+                    "because the table was moved or another process uses another root. Set the property "
+                    f"'{places.PROPERTY}' of the table to '{places.setting(self.table, location)}', or move the folder "
+                    "while no writer and no committer runs."
+                )
 
     def _load(self) -> Table:
         try:
@@ -144,29 +231,3 @@ def _check_kind(name: str, table: Table) -> None:
             f"Cannot append to '{name}': its property 'zonemap.ingest.queue' is '{kind}', and the Python writer "
             "appends to spools only. Write with Spark."
         )
-
-
-def _check_moved(name: str, table: Table, spool: Spool) -> None:
-    """Raises if the table was moved after its queue was begun: a new queue would hide the records of that one."""
-    for former in Spool.former(table):
-        if former.known_queue_id() is not None:
-            raise ZonemapError(
-                f"Cannot write to '{name}': the table was moved, and its spool is in '{former.location}', not in "
-                f"'{spool.location}'. Give root='{former.location.rpartition('/')[0]}', as the committer must use too, "
-                "or move the folder while no writer and no committer runs."
-            )
-
-
-def _root(table: Table, root: str | Path | None) -> str | None:
-    if root is None:
-        return None
-    found, location = str(root).rstrip("/"), table.location().rstrip("/")
-    if is_local(found) and not local_path(found).is_absolute():
-        raise InvalidArgumentError(f"Cannot use root='{root}': it is not absolute. Give the whole path.")
-    inside = is_local(found) and is_local(location) and local_path(found).is_relative_to(local_path(location))
-    if inside or f"{found}/".startswith(f"{location}/"):
-        raise InvalidArgumentError(
-            f"Cannot use root='{root}': it lies in the table's folder, where a removal of orphan files finds it. Name "
-            "another folder."
-        )
-    return found

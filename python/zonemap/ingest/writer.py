@@ -30,7 +30,7 @@ from zonemap.ingest.lease import LaneLock
 from zonemap.ingest.pressure import BackPressure, Gate
 from zonemap.ingest.receipt import Receipt, Watch
 from zonemap.ingest.spool import Stored
-from zonemap.ingest.storage import is_local
+from zonemap.ingest.storage import is_local, storage_for
 from zonemap.ingest.tail import LaneTail
 from zonemap.ingest.target import Target
 from zonemap.ingest.wire import FileEntry, IngestRecord
@@ -58,7 +58,9 @@ class Writer:
     Args:
         table: The table's name; the first part names the catalog, as in Spark.
         catalog: A PyIceberg catalog, the properties or the name of one; None: the first part of the name.
-        root: The folder of all spools; None: ``_zonemap_ingest`` beside the table. The committer must use the same.
+        root: The folder of all spools, or a name that begins with ``_``, such as ``_zonemap_ingest``, for a folder in
+            the table's folder; None: that of the table property ``zonemap.ingest.root``, by default
+            ``_zonemap_ingest`` beside the table's folder. The committer must use the same.
         lane: The lane; None: a new one, which ends with this writer. A producer that starts again with the same lane
             goes on behind its last durable record, and leaves out a number.
         back_pressure: Limits of the spool.
@@ -144,7 +146,7 @@ class Writer:
             if found is None:
                 return []
             schema, batches = found
-            return TableFiles(self._name, table.metadata, table.io, self._bounds).write(schema, batches)
+            return TableFiles(self._name, table.metadata, self._target.use, self._bounds).write(schema, batches)
 
         return self._enqueue(files, seq)
 
@@ -183,8 +185,8 @@ class Writer:
 
         def files(table: Table) -> list[WrittenFile]:
             if check_duplicates:
-                refuse_known(self._name, names, self._spool, self._target.reload)
-            reader = ExistingFiles(self._name, table.metadata, table.io, age)
+                refuse_known(self._name, names, self._target)
+            reader = ExistingFiles(self._name, table.metadata, self._target.use, age)
             found = [reader.read(location) for location in names]
             paths = [file.path for file in found]
             twice = next((path for path in paths if paths.count(path) > 1), None)
@@ -240,7 +242,7 @@ class Writer:
                     "hours ago, and ingest_gc may delete them. Write fewer rows at a time."
                 )
             with storing(self._name):
-                self._spool.make_durable([file.path for file in files], table)
+                storage_for(files[0].path, self._target.use).make_durable([file.path for file in files])
             # The iterable of the rows may have written through this writer.
             if self._drawn is not None:
                 self._drawn.check(self._name, seq, self._next)
@@ -358,10 +360,8 @@ class Writer:
 
     def _receipt(self, stored: Stored, record: IngestRecord, *, duplicate: bool = False) -> Receipt:
         paths = tuple(str(file.content_file["file-path"]) for file in record.files)
-        watch = Watch(self._target.reload, self._spool)
-        return Receipt(
-            self.lane, record.seq, record.nonce, record.rows, record.size, paths, stored.location, duplicate, watch
-        )
+        place = (self.lane, record.seq, record.nonce, record.rows, record.size, paths, stored.location)
+        return Receipt(*place, duplicate, Watch(self._target.reload, self._spool))
 
     def _read_tail(self) -> LaneTail:
         """Reads where the lane goes on; the next record that is not given a number leaves some out.

@@ -20,7 +20,7 @@ _EPOCH = datetime(1970, 1, 1)
 
 
 def files_kept(result: HistoryResult) -> Plot:
-    """Returns the files of each scan over time: those of the snapshot, and those that the plan kept.
+    """Returns the files of each executed scan over time: those of the snapshot, and those that the plan kept.
 
     Args:
         result: The result of ``zonemap.history``.
@@ -33,10 +33,12 @@ def files_kept(result: HistoryResult) -> Plot:
         raise InvalidArgumentError(
             f"Cannot plot {arguments.shown(result)} as files kept: give the result of zonemap.history."
         )
-    planned = [scan for scan in result.scans if _is_counted(scan)]
+    ran = result.ran.scans
+    planned = [scan for scan in ran if _is_counted(scan)]
     if not planned:
         raise ZonemapError(
-            "Cannot plot the files kept: the index planned no scan of this history. Run a query on an indexed table."
+            "Cannot plot the files kept: the index planned no executed scan of this history. Run a query on an indexed "
+            "table."
         )
     drawn = sorted(planned, key=_at, reverse=True)[:_MOST]
     rows = [
@@ -49,7 +51,7 @@ def files_kept(result: HistoryResult) -> Plot:
     notes = ["A pair of points is a scan; the scale is logarithmic from 1 on."]
     if len(planned) > len(drawn):
         notes.append(f"The newest {_MOST:,} scans are drawn.")
-    notes += _stock(len(result.scans) - len(planned))
+    notes += _stock(len(ran) - len(planned))
     largest = max(scan.files_considered for scan in drawn)
     title, shown_as = _time(drawn[-1].planned_at, drawn[0].planned_at)
 

@@ -59,7 +59,7 @@ class Report(Shown):
         status: Coverage and size of the index.
         layout: Size of the current snapshot; None if the table has no snapshot.
         clustering: How far files overlap, for each column of the report.
-        history: The newest scans of the table that this driver planned.
+        history: The newest scans of the table by queries that were executed.
         explained: The queries of the call.
         advice: The rows of the procedure ``advise``; None if the session's zonemap has no such procedure.
         notes: Parts that are missing, with the reason.
@@ -132,7 +132,7 @@ def report(
     texts = checked.texts("queries", queries, "queries")
     status = procedures.status(spark, table)
     explained = tuple(Explained(text, diagnosis.why_not(text, spark=spark)) for text in texts)
-    history = planned.history(spark, table, max_scans=_SCANS)
+    history = planned.history(spark, table, max_scans=_SCANS).ran
     notes: list[str] = []
     found = _Gathering(spark, table, notes)
     return Report(

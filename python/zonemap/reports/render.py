@@ -119,6 +119,7 @@ def _coverage(report: Report) -> str:
         ("columns", status.columns),
         ("facts", status.facts or "none"),
         ("permitted use of bounds (files)", status.bounds or "-"),
+        *([("what would prove more bounds", status.evidence)] if status.evidence else []),
         ("store", status.store),
     )
     return table(("", "state"), rows)
@@ -130,7 +131,7 @@ def _queries(report: Report) -> str:
     parts = "".join(_explained(one) for one in report.explained)
     if not report.history.scans:
         return parts + (
-            '<p class="soft">This driver has planned no scan of the table. Make the report in the session that runs '
+            '<p class="soft">This driver has executed no query of the table. Make the report in the session that runs '
             "the queries, give the Spark Connect server with --remote, or give queries with --query.</p>"
         )
     drawn = _figures([plots.files_kept(report.history)]) if scans else ""

@@ -1,4 +1,4 @@
-"""Compaction, expiry and removal of orphan files, while others write and commit."""
+"""Compaction, expiry, removal of orphan files and a copy of the table, while others write and commit."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from zonemap import ingest
+from zonemap.ingest import listing
 
 _DAY = 86_400
 
@@ -25,27 +26,37 @@ class Maintenance:
     """Maintains one table in a thread; the tasks come in random order.
 
     Orphan files are planted. The removal of Iceberg is given an age that only the oldest planted files have, because it
-    does not know pending records. `ingest_gc` does: files of accepted appends are made as old as what it removes.
+    does not know pending records; the files of the queue that are not pending are made as old. `ingest_gc` knows pending
+    records: files of accepted appends are made as old as what it removes. A copy by `register_table` must not commit.
 
     Args:
         spark: The session.
         name: The table.
         data: Its folder of data files.
+        spool: The folder of its queue.
         oracle: Reads each snapshot before it is expired.
         accepted: Returns the paths of the files of all accepted appends.
     """
 
     def __init__(
-        self, spark: SparkSession, name: str, data: Path, oracle: Oracle, accepted: Callable[[], list[str]]
+        self,
+        spark: SparkSession,
+        name: str,
+        data: Path,
+        spool: Path,
+        oracle: Oracle,
+        accepted: Callable[[], list[str]],
     ) -> None:
         self._spark, self._name, self._data, self._oracle, self._accepted = spark, name, data, oracle, accepted
+        self._spool = spool
+        self._copied: list[str] = []
         self.done: Counter[str] = Counter()
         self.failed: list[str] = []
         self._planted: dict[str, list[Path]] = {"remove_orphan_files": [], "ingest_gc": []}
 
     def run(self, stop: threading.Event, chooser: random.Random) -> None:
         """Works until `stop` is set, and each task at least once."""
-        tasks = [self._compact, self._expire, self._remove_orphans, self._gc]
+        tasks = [self._compact, self._expire, self._remove_orphans, self._gc, self._copy]
         while not stop.is_set():
             chooser.shuffle(tasks)
             for task in tasks:
@@ -54,13 +65,17 @@ class Maintenance:
                     return
 
     def left_over(self) -> list[str]:
-        """The planted files that a successful removal has left, and the tasks that never succeeded."""
+        """The planted files that a successful removal has left, tasks that never succeeded, and what copies did."""
         left = [f"{path} was planted and not removed" for files in self._planted.values() for path in files]
-        return [found for found in left if Path(found.split(" was ")[0]).exists()] + [
-            f"{task} never succeeded: {self.failed}"
-            for task in ("_compact", "_expire", "_remove_orphans", "_gc")
-            if not self.done[task]
-        ]
+        return (
+            [found for found in left if Path(found.split(" was ")[0]).exists()]
+            + [
+                f"{task} never succeeded: {self.failed}"
+                for task in ("_compact", "_expire", "_remove_orphans", "_gc", "_copy")
+                if not self.done[task]
+            ]
+            + self._copied
+        )
 
     def _attempt(self, task: Callable[[], None]) -> None:
         """A task may fail, because another commit was faster or the database is locked; it is tried again later."""
@@ -81,6 +96,10 @@ class Maintenance:
 
     def _remove_orphans(self) -> None:
         planted = self._plant("remove_orphan_files", 10)
+        for folder in (".", "owner", "state"):
+            for file in listing.files(self._spool / folder):
+                with contextlib.suppress(FileNotFoundError):  # an older mark
+                    _age(self._spool / folder / file.name, 10)
         self._call("remove_orphan_files", f"older_than => {_timestamp(time.time() - 7 * _DAY)}")
         self._planted["remove_orphan_files"].append(planted)
 
@@ -91,6 +110,18 @@ class Maintenance:
         planted = self._plant("ingest_gc", 4)
         ingest.gc(self._spark, self._name, dry_run=False, older_than_hours=72)
         self._planted["ingest_gc"].append(planted)
+
+    def _copy(self) -> None:
+        log = f"SELECT file FROM {self._name}.metadata_log_entries ORDER BY timestamp DESC, file DESC LIMIT 1"
+        copy, metadata = f"{self._name}_copy", self._spark.sql(log).collect()[0].file
+        self._spark.sql(
+            f"CALL lake.system.register_table(table => '{copy.removeprefix('lake.')}', metadata_file => '{metadata}')"
+        )
+        try:
+            outcomes = [str(result) for result in ingest.commit(self._spark, copy)]
+            self._copied += [f"a copy was not stopped: {text}" for text in outcomes if "other-entry" not in text]
+        finally:
+            self._spark.sql(f"DROP TABLE {copy}")
 
     def _plant(self, task: str, days: float) -> Path:
         path = self._data / f"planted-for-{task}-{time.monotonic_ns()}.parquet"

@@ -26,6 +26,9 @@ from zonemap.ingest import listing
 
 COMMITTERS = ["committer-0", "committer-1"]
 DRAIN_SECONDS = 120.0
+FOLDER = "_zonemap_ingest"
+#: The properties of the tables by turns: a queue beside the table's folder, and one in it.
+ROOTS: list[dict[str, str]] = [{}, {"zonemap.ingest.root": FOLDER}]
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ def run(spark: SparkSession, sqlite: Path, folder: Path, seeds: list[str], secon
     warehouse = spark.conf.get("spark.sql.catalog.lake.warehouse")
     spark.sql("CREATE NAMESPACE IF NOT EXISTS lake.soak")
     names = [
-        tables.create(spark, f"lake.soak.t{number}", rows.DDL, partitioned=rows.PARTITIONED)
+        tables.create(spark, f"lake.soak.t{number}", rows.DDL, partitioned=rows.PARTITIONED, props=ROOTS[number % 2])
         for number in range(len(seeds))
     ]
     with Processes() as processes:
@@ -84,7 +87,9 @@ def _round(
         location = Path(unquote(urlsplit(table.location()).path))
         oracle = Oracle(catalog, name)
         stop = threading.Event()
-        maintenance = Maintenance(spark, name, location / "data", oracle, lambda: _files(folder))
+        above = location if table.properties.get("zonemap.ingest.root") else location.parent
+        spool = above / FOLDER / str(table.metadata.table_uuid)
+        maintenance = Maintenance(spark, name, location / "data", spool, oracle, lambda: _files(folder))
         for lane in rows.LANES:
             arguments = ["ingest.soak.writer", str(sqlite), warehouse, name, lane, str(folder)]
             processes.start(lane, partial(lake.start_python, arguments, folder / f"{lane}.log"))
@@ -98,7 +103,6 @@ def _round(
             violations = processes.ended()
             (folder / "stop").touch()
             processes.join(rows.LANES, 60)
-            spool = location.parent / "_zonemap_ingest" / str(table.metadata.table_uuid)
             violations += _drain(spool)
         finally:
             (folder / "stop").touch()

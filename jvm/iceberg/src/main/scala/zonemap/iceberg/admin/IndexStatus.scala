@@ -79,7 +79,8 @@ private[zonemap] final class IndexStatus(process: UpkeepProcess, nowMillis: () =
       columns = ColumnChange.describe(table, read.flatMap(_.choice).getOrElse(known.choice)),
       facts = FactBuild.describe(table, read.flatMap(_.facts).getOrElse(known.facts)),
       problem = IndexProblem.of(found),
-      bounds = bounds,
+      bounds = bounds.fold("")(_.toString),
+      evidence = bounds.toSeq.flatMap(_.lines(name, table.schema())).mkString(". "),
       verdict = Verdict.of(found),
       table = name,
       coveredSnapshotId = newest.fold(-1L)(_.key.snapshotId),
@@ -89,7 +90,7 @@ private[zonemap] final class IndexStatus(process: UpkeepProcess, nowMillis: () =
   }
 
   /**
-   * The findings, and the text of `bounds`.
+   * The findings, and the levels of trust of the files.
    *
    * The snapshots in memory are those of the first moment. The store and the work of upkeep are looked at afterwards, so
    * that a snapshot in memory is stored by then, or its write is seen to wait.
@@ -99,15 +100,15 @@ private[zonemap] final class IndexStatus(process: UpkeepProcess, nowMillis: () =
       snapshot: Option[Snapshot],
       store: IndexStore,
       known: TableIndex,
-      settings: PlannerSettings): (Findings, String) = {
+      settings: PlannerSettings): (Findings, Option[BoundsLevels]) = {
     val held = known.covered
     val workBefore = process.upkeep.workOn(known)
     val stored = StoreLook.at(table, snapshot, store, held)
     val coverage = Coverage.of(table, snapshot, known, held, stored, index.access)
-    val bounds = StoreLook.attempt(coverage.newest.map(BoundsLevels.of(_).toString))
+    val bounds = StoreLook.attempt(coverage.newest.map(BoundsLevels.of))
     val looked = stored.copy(error = stored.error.orElse(bounds.left.toOption))
     val work = workBefore.and(process.upkeep.workOn(known))
     val found = Findings(snapshot, coverage, known, looked, settings, index.caps, work, nowMillis())
-    (found, bounds.toOption.flatten.getOrElse(""))
+    (found, bounds.toOption.flatten)
   }
 }

@@ -12,6 +12,7 @@ package zonemap.iceberg.admin
  * @param facts the names of the facts, such as `bloom(user_id)`, and the bytes of each
  * @param problem why the snapshot is not covered or its index not stored; empty where it is both
  * @param bounds how many data files have bounds of each level of trust
+ * @param evidence which files and columns are pruned less for lack of proof, and what would prove them; empty if none are
  * @param verdict the state of the index in a word or two, see [[Verdict]]
  * @param coveredSnapshotId the newest snapshot that the index covers; `-1` if there is none
  * @param coverage files and snapshots that the index covers, and their totals
@@ -35,6 +36,7 @@ private[zonemap] final case class StatusResult(
     facts: Seq[(String, Long)],
     problem: String,
     bounds: String,
+    evidence: String,
     verdict: String,
     table: String,
     coveredSnapshotId: Long,
@@ -63,6 +65,7 @@ private[zonemap] object StatusResult {
       facts = Nil,
       problem = why,
       bounds = "",
+      evidence = "",
       verdict = Verdict.Error,
       table = table,
       coveredSnapshotId = -1L,

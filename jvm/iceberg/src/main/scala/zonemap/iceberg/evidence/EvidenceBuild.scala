@@ -10,6 +10,7 @@ import org.slf4j.LoggerFactory
 import zonemap.core.segment.{FileEvidence, Provenance}
 import zonemap.iceberg.build.SegmentCompactor
 import zonemap.iceberg.convert.MappedNames
+import zonemap.iceberg.prune.DoubtfulFiles
 import zonemap.iceberg.registry.IndexProcess
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.snapshot.{LiveSegment, SnapshotIndex, SnapshotKey, StoredSnapshots}
@@ -102,7 +103,7 @@ private[zonemap] final class EvidenceBuild(process: IndexProcess) {
         val segment = live.segment
         val renamed = isRenamed(live, names)
         live -> live.liveRows().toArray.filter { row =>
-          FooterTask.isOpen(segment, row) || (renamed && segment.provenance(row).byName)
+          DoubtfulFiles.hasUnreadFooter(segment, row) || (renamed && segment.provenance(row).byName)
         }
       }
       .filter(_._2.nonEmpty)

@@ -1,14 +1,13 @@
 package zonemap.iceberg.evidence
 
-import java.util.Locale
 import java.util.concurrent.{Callable, Executors}
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.iceberg.{FileFormat, Table}
+import org.apache.iceberg.Table
 import org.slf4j.LoggerFactory
 
-import zonemap.core.segment.{Provenance, Segment}
+import zonemap.core.segment.Segment
 import zonemap.core.version.SegmentRef
 import zonemap.iceberg.convert.MappedNames
 import zonemap.iceberg.report.Survivable
@@ -93,15 +92,6 @@ private[zonemap] object FooterTask {
     }
     outcomes.collect { case (file, Right(found)) => file -> found }
   }
-
-  /** Whether a file has a footer to read, and no evidence yet. */
-  def isOpen(segment: Segment, row: Int): Boolean = {
-    val provenance = segment.provenance(row)
-    (provenance == Provenance.Unknown || provenance == Provenance.Imported) && isParquet(segment, row)
-  }
-
-  private def isParquet(segment: Segment, row: Int): Boolean =
-    segment.format(row).toUpperCase(Locale.ROOT) == FileFormat.PARQUET.name()
 
   def group(segment: SegmentRef, rows: Array[Int], until: Long): Seq[FooterTask] =
     // the ordinals of a reference that was read from a version are not serializable, and no task needs them

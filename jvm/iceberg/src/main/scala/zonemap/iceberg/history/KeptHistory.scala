@@ -12,7 +12,7 @@ import zonemap.iceberg.settings.HistorySettings
 import zonemap.iceberg.store.PrivateFolder
 
 /**
- * Keeps the planned scans of a process in local folders, for queries whose settings name one. A query only adds its
+ * Keeps the scans that ran in a process in local folders, for queries whose settings name one. A query only adds its
  * scan to a queue, and a background thread writes. If the thread is too slow or a folder cannot be written, scans are
  * dropped. Thread-safe.
  *

@@ -1,5 +1,7 @@
 package zonemap.iceberg.history
 
+import java.util.concurrent.atomic.AtomicLong
+
 import scala.jdk.CollectionConverters._
 import scala.util.Try
 
@@ -23,7 +25,7 @@ private[zonemap] object KeptScan {
     node.put("considered_bytes", r.consideredBytes).put("kept_bytes", r.keptBytes)
     node.put("considered_rows", r.consideredRows).put("kept_rows", r.keptRows)
     node.put("facts", r.facts).put("predicate", r.predicate).put("top_k", r.topK).put("limit", r.limit)
-    node.put("millis", r.millis)
+    node.put("millis", r.millis).put("runs", r.runs.get)
     val steps = node.putArray("steps")
     r.counted.all.foreach { s =>
       steps
@@ -62,6 +64,7 @@ private[zonemap] object KeptScan {
       number("considered_rows"),
       number("kept_rows"),
       CountedSteps.of(steps.elements().asScala.map(step).toSeq),
+      new AtomicLong(number("runs")),
       text("facts"),
       text("predicate"),
       text("top_k"),

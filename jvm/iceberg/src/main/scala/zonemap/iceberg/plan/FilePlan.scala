@@ -63,11 +63,12 @@ private[plan] final class FilePlan(
       stated(SnapshotSummary.TOTAL_RECORDS_PROP),
       tasks.rows,
       Option.when(countsStages)(() => StoreBudget.within(budget)(selection.stages())),
+      conditions => StoreBudget.within(budget)(selection.removing(conditions)),
       bound.describe,
       hints.topK.map(_.description),
       selection.limitedTo,
       selection.factReport,
-      () => BoundsLevels.of(resolved.index).doubtful,
+      () => BoundsLevels.of(resolved.index).lines(table, bound.schema),
       millis
     )
 }

@@ -58,7 +58,7 @@ private[zonemap] final class PinnedRelation(
         val millis = (System.nanoTime() - started) / 1e6
         val report = PlanReport.stock(name, latest.snapshotId, reason, millis)
         firstReport = Some(report)
-        process.index.planned(report, settings)
+        process.index.planLog.record(report)
       }
     resolution = Some(latest)
     latest.found.isRight

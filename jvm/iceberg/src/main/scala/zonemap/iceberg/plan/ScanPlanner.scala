@@ -93,6 +93,6 @@ private[plan] object ScanPlanner {
 
   private def report(table: ZoneMapTable, report: PlanReport): Unit = {
     table.planned(report)
-    table.pinned.process.index.planned(report, table.pinned.settings)
+    table.pinned.process.index.planLog.record(report)
   }
 }

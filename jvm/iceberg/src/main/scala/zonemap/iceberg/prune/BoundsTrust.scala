@@ -8,8 +8,8 @@ import zonemap.core.column.Bitmap
 import zonemap.core.eval.SegmentEvaluator
 import zonemap.core.predicate._
 import zonemap.core.rule.Match
-import zonemap.core.segment.{Provenance, Segment}
-import zonemap.iceberg.snapshot.{SnapshotIndex, TableFacts}
+import zonemap.core.segment.Segment
+import zonemap.iceberg.snapshot.TableFacts
 
 /**
  * Decides how far the statistics of a data file are believed, in three levels (SOUNDNESS, S5 to S9). Every consumer of
@@ -156,32 +156,6 @@ private[prune] final case class BoundsCondition(whole: Predicate, stock: Predica
 
   /** Whether Iceberg evaluates the whole condition on every file. */
   val isIcebergs: Boolean = whole == stock
-}
-
-/** The number of live data files at each level, regardless of the column. */
-private[zonemap] final case class BoundsLevels(extremes: Long, valid: Long, doubtful: Long) {
-
-  /** A text such as "extremes=90 valid=8 doubtful=2". */
-  override def toString: String = s"extremes=$extremes valid=$valid doubtful=$doubtful"
-}
-
-private[zonemap] object BoundsLevels {
-
-  /** O(live files) in segments whose files have different provenances, else O(segments). */
-  def of(index: SnapshotIndex): BoundsLevels = {
-    val counts = index.segments.map { live =>
-      def count(holds: Provenance => Boolean): Long = live.segment.commonProvenance match {
-        case Some(common) => if (holds(common)) live.liveCount.toLong else 0L
-        case None         => live.liveRows().toArray.count(row => holds(live.segment.provenance(row))).toLong
-      }
-      val extremes = count(_.areExtremes)
-      val proven = count(_.isProven)
-      BoundsLevels(extremes, proven - extremes, live.liveCount - proven)
-    }
-    counts.foldLeft(BoundsLevels(0, 0, 0)) { (a, b) =>
-      BoundsLevels(a.extremes + b.extremes, a.valid + b.valid, a.doubtful + b.doubtful)
-    }
-  }
 }
 
 private[iceberg] object BoundsTrust {

@@ -1,12 +1,14 @@
 package zonemap.iceberg.prune
 
+import java.util.Locale
+
 import scala.collection.mutable
 
-import org.apache.iceberg.PartitionSpec
+import org.apache.iceberg.{FileFormat, PartitionSpec}
 import org.apache.iceberg.util.NaNUtil
 import zonemap.core.column.{Bitmap, BoundsColumn}
 import zonemap.core.io.HeapBytes
-import zonemap.core.segment.{PartitionTuple, Segment}
+import zonemap.core.segment.{PartitionTuple, Provenance, Segment}
 import zonemap.core.value.{Presence, ReplacedText, StringType, ZoneValue}
 import zonemap.iceberg.convert.{IcebergValues, PartitionTuples}
 
@@ -23,6 +25,13 @@ private[iceberg] object DoubtfulFiles {
       case _ =>
         segment.derivedOnce(Unproven, heapBytes)(rowsWhere(segment)(row => !segment.provenance(row).isProven))
     }
+
+  /** Whether a file has a Parquet footer to compare with its statistics, and no evidence yet. */
+  def hasUnreadFooter(segment: Segment, row: Int): Boolean = {
+    val provenance = segment.provenance(row)
+    (provenance == Provenance.Unknown || provenance == Provenance.Imported) &&
+    segment.format(row).toUpperCase(Locale.ROOT) == FileFormat.PARQUET.name()
+  }
 
   /**
    * Files without field ids that were checked while readers found the column by other names.

@@ -1,6 +1,7 @@
 package zonemap.iceberg.prune
 
 import zonemap.core.column.Bitmap
+import zonemap.core.predicate.Predicate
 import zonemap.core.segment.Segment
 import zonemap.iceberg.convert.ColumnNames
 import zonemap.iceberg.report.{FactReport, PlanStages}
@@ -56,7 +57,10 @@ private[iceberg] final class FileSelection(
   }
 
   /** The files before and after each step of the selection that was made last. It may be called on any thread, once. */
-  def stages(): PlanStages =
-    new StageCount(index, bound, hints, request, trust)
-      .of(survivors, factReport.map(_.answered), limited.map(_ -> planned))
+  def stages(): PlanStages = count.of(survivors, factReport.map(_.answered), limited.map(_ -> planned))
+
+  /** Whether each condition of the filter removes a file, see [[StageCount]]. */
+  def removing(conditions: Seq[(Predicate, Predicate)]): Seq[Boolean] = count.removing(survivors, conditions)
+
+  private def count = new StageCount(index, bound, hints, request, trust)
 }

@@ -102,6 +102,18 @@ final class FileSet private[iceberg] (
     Math.min(byBounds, byPartitions)
   }
 
+  /** Whether the index holds bounds of the column, or has facts or partitions of it, for some of the files. */
+  private[zonemap] def hasBounds(column: ColumnRef): Boolean =
+    parts.exists { case (segment, rows) => !rows.isEmpty && segment.column(column.fieldId).exists(_.knowsAny) } ||
+      isPartitionedBy(column) || trust.facts.kindsOf(column.id).nonEmpty
+
+  /** The number of files for which the column's bounds are not proven to describe the values that readers return. */
+  private[zonemap] def withoutValidBounds(column: ColumnRef): Long = inBudget {
+    parts.iterator.map { case (segment, rows) =>
+      (rows.cardinality - trust.valid(segment, column.fieldId, rows).cardinality).toLong
+    }.sum
+  }
+
   private def isPartitionedBy(column: ColumnRef): Boolean =
     parts.exists(
       _._1.partitions.map(_.specId).distinct.flatMap(trust.specs(_)).exists(SourceConditions.hasSource(_, column)))

@@ -74,6 +74,45 @@ private[prune] final class StageCount(
       steps.zip(totals.zip(totals.tail)).map { case (step, (before, after)) => PlanStage(step, before, after) })
   }
 
+  /**
+   * Whether each condition of the filter removes a file: by itself by partitions or bounds, or by facts and single
+   * values among the files that all partitions and bounds keep.
+   *
+   * @param parts each condition: the part that Iceberg evaluates too, and the part that only the index evaluates
+   */
+  def removing(survivors: IndexedSeq[Bitmap], parts: Seq[(Predicate, Predicate)]): Seq[Boolean] = {
+    val kept = index.segments.indices.map(i => new KeptByBounds(i, survivors(i)))
+    parts.map { case (filter, derived) =>
+      val predicate = Predicate.and(filter, derived)
+      val condition = trust.condition(filter, derived)
+      val ofPartitions = PartitionPruner.of(predicate, trust.specs)
+      val facts = FactFilter.of(trust, predicate)
+      kept.exists { files =>
+        if (files.live.isEmpty) false
+        else if (files.isUnread) SegmentEvaluator.knownMatch(files.segment, condition.whole) == Match.None
+        else {
+          val alone = ofPartitions.keep(files.segment, trust.mayMatch(files.segment, condition, files.live))
+          alone.cardinality < files.live.cardinality || facts.exists(files.arePrunedBy)
+        }
+      }
+    }
+  }
+
+  /** The files of a segment before facts; they are evaluated at the first use. */
+  private final class KeptByBounds(i: Int, survivors: Bitmap) {
+    val segment: Segment = index.segments(i).segment
+    val live: Bitmap = index.segments(i).liveRows()
+
+    /** Whether the plan keeps no file of a segment of which it may not have read all bounds. */
+    val isUnread: Boolean = segment.isRemote && survivors.isEmpty
+
+    private lazy val rows =
+      partitions.keep(segment, trust.mayMatch(segment, trust.condition(bound.filter, bound.derived), live))
+
+    def arePrunedBy(facts: FactFilter): Boolean =
+      !rows.isEmpty && facts.keep(segment, rows.copy()).cardinality < rows.cardinality
+  }
+
   private def afterConditions(segment: Segment, rows: Bitmap, survivors: Bitmap): Seq[Bitmap] = {
     val first = excluding(segment, survivors)
     if (first >= 0) conditions.indices.map(i => if (i < first) rows else Bitmap.empty(rows.size))

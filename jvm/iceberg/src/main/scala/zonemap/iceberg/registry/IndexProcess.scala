@@ -7,7 +7,7 @@ import zonemap.core.io.{CorruptIndexException, Recent}
 import zonemap.core.version.FactRef
 import zonemap.iceberg.build.SnapshotWriter
 import zonemap.iceberg.history.KeptHistory
-import zonemap.iceberg.report.{PlanLog, PlanReport}
+import zonemap.iceberg.report.{PlanLog, PlanRecord, PlanReport}
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.snapshot.{SnapshotIndex, TableFacts}
 import zonemap.iceberg.store.{IndexStore, StoreAccess, StoreWriteException}
@@ -46,9 +46,9 @@ private[zonemap] final class IndexProcess {
     tables.shrinkTo(now.hotMaxBytes, now.hotWindowMillis)
   }
 
-  /** Counts, logs and retains a planned scan, as the settings of its query say. */
-  def planned(report: PlanReport, settings: PlannerSettings): Unit =
-    keptHistory.add(settings.history, planLog.record(report))
+  /** Counts an execution of the query of a scan, which is kept after the first, as the settings of the query say. */
+  def ran(report: PlanReport, settings: PlannerSettings): Unit =
+    if (planLog.ran(report)) keptHistory.add(settings.history, PlanRecord.of(report))
 
   /** The store of a table's index. */
   def storeOf(table: Table, settings: PlannerSettings): IndexStore =

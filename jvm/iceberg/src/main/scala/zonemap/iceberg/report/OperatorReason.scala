@@ -40,13 +40,56 @@ object OperatorReason {
   case object JoinCondition
       extends OperatorReason("JOIN_CONDITION", "it requires no equality with a bare column of this table")
 
-  case object JoinAllFiles
+  /** @param why the reason why Spark broadcasts no keys to this side */
+  final case class JoinNotBroadcast(column: String, why: String)
       extends OperatorReason(
-        "JOIN_ALL_FILES",
-        "the bounds of the other side exclude no file, and the other side is not broadcast or its keys are in most files")
+        "JOIN_NOT_BROADCAST",
+        s"Spark is not expected to broadcast the other side of the join on $column: $why")
 
-  case object JoinOff
-      extends OperatorReason("JOIN_OFF", "spark.sql.zonemap.join.static and spark.sql.zonemap.join.runtime are false")
+  final case class JoinBroadcastSide(column: String)
+      extends OperatorReason(
+        "JOIN_BROADCAST_SIDE",
+        s"Spark broadcasts this side of a join, so the join on $column prunes no file of it")
+
+  final case class JoinBetween(operator: String)
+      extends OperatorReason("JOIN_BETWEEN", s"$operator is between the join and the scan")
+
+  final case class JoinKeyTypes(column: String, columnType: String, otherType: String)
+      extends OperatorReason(
+        "JOIN_KEY_TYPES",
+        s"$column has the type $columnType and the key of the other side $otherType; Spark passes keys of one type only")
+
+  final case class JoinNoBounds(column: String)
+      extends OperatorReason("JOIN_NO_BOUNDS", s"no file has bounds or facts of $column that could exclude a key")
+
+  /** @param doubtful the files of `files` that have no proven bounds of the column */
+  final case class JoinDoubtfulBounds(column: String, doubtful: Long, files: Long)
+      extends OperatorReason(
+        "JOIN_DOUBTFUL_BOUNDS",
+        s"nothing proves the bounds of $column in $doubtful of $files files, so no key excludes these files")
+
+  final case class JoinKeysInMostFiles(column: String, hits: Long, files: Long)
+      extends OperatorReason("JOIN_KEYS_IN_MOST_FILES", s"one key of $column may be in about $hits of $files files")
+
+  /** @param rows a text about the rows of the other side */
+  final case class JoinManyKeys(column: String, rows: String)
+      extends OperatorReason(
+        "JOIN_MANY_KEYS",
+        s"the other side of the join on $column has no filter and $rows, so its keys are likely to be in all files")
+
+  case object JoinOneFile extends OperatorReason("JOIN_ONE_FILE", "the other conditions leave one file, which is read")
+
+  case object JoinSeveralPlaces
+      extends OperatorReason(
+        "JOIN_SEVERAL_PLACES",
+        "the plan reads this scan at several places, and only some are joined")
+
+  final case class JoinSparkConf(conf: String)
+      extends OperatorReason("JOIN_SPARK_CONF", s"$conf is false, so Spark passes no keys of joins to scans")
+
+  final case class JoinNotTried(why: String) extends OperatorReason("JOIN_NOT_TRIED", s"no keys are asked for: $why")
+
+  final case class JoinOff(confs: String) extends OperatorReason("JOIN_OFF", s"$confs false")
 
   /** Every code and the case that it names, for the reference page. */
   val catalogue: Seq[(String, String)] = Seq(
@@ -63,8 +106,23 @@ object OperatorReason {
       ("An outer or anti join retains all rows of this table, or an anti join or EXISTS only compares with its rows; " +
         "keys prune none of its files."),
     JoinCondition.code -> "The join has no condition `column = column` with a column of this table.",
-    JoinAllFiles.code ->
-      "The keys are in all or most files, or Spark does not broadcast the other side, or that side has no filter and many rows.",
-    JoinOff.code -> "Pruning by join keys is switched off."
+    JoinNotBroadcast("", "").code ->
+      "Spark does not broadcast the other side: it is too large, a hint selects another join, or the type of the join forbids it.",
+    JoinBroadcastSide(
+      "").code -> "Spark broadcasts this side, and the keys of a broadcast prune the side that it is sent to.",
+    JoinBetween("").code ->
+      "An aggregate, a union, a window, a LIMIT or a join that adds nulls or returns rows without a match is between the join and the scan.",
+    JoinKeyTypes("", "", "").code -> "The two keys have different types, so Spark casts one of them.",
+    JoinNoBounds("").code -> "Neither bounds nor partitions nor facts of the key are known for any file.",
+    JoinDoubtfulBounds("", 0, 0).code -> "For most files nothing proves the bounds of the key.",
+    JoinKeysInMostFiles("", 0, 0).code -> "By an estimate, one key may be in more than half of the files.",
+    JoinManyKeys("", "").code -> "The other side has no filter and many rows, or a number of rows that is not known.",
+    JoinOneFile.code -> "There is at most one file to read, so keys are not worth asking for.",
+    JoinSeveralPlaces.code -> "The plan reads one scan at several places.",
+    JoinSparkConf("").code ->
+      "`spark.sql.optimizer.dynamicPartitionPruning.enabled` or `spark.sql.exchange.reuse` is false.",
+    JoinNotTried("").code ->
+      "The query is recursive, its plan was optimized before, the other side is a stream, or another engine runs the scans.",
+    JoinOff("").code -> "Pruning by join keys is switched off."
   )
 }

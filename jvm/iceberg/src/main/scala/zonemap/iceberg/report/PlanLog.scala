@@ -5,13 +5,13 @@ import java.util.concurrent.atomic.LongAdder
 
 import org.slf4j.LoggerFactory
 
-/** Counts the scans of a process, writes one line for each, and retains the newest. Thread-safe. */
+/** Counts the scans of a process and their runs, writes one line for each scan, and retains the newest. Thread-safe. */
 private[zonemap] final class PlanLog {
   private val log = LoggerFactory.getLogger("zonemap.planner")
   private val planned = new LongAdder
   private val stock = new LongAdder
   private val mismatches = new LongAdder
-  private val listeners = new CopyOnWriteArrayList[PlanReport => Unit]
+  private val listeners = new CopyOnWriteArrayList[(PlanReport, Boolean) => Unit]
 
   /** Scans planned from the index since the process started. */
   def plannedScans: Long = planned.sum()
@@ -22,26 +22,30 @@ private[zonemap] final class PlanLog {
   /** Scans whose shadow plan differed, and sampled queries whose rows differed. */
   def shadowMismatches: Long = mismatches.sum()
 
-  /** Calls `listener` with the report of each scan from now on, on the thread that plans it. */
-  def listen(listener: PlanReport => Unit): Unit = listeners.add(listener): Unit
+  /** Calls `listener` with each run of a scan from now on: its report, and whether this is its first run. */
+  def listen(listener: (PlanReport, Boolean) => Unit): Unit = listeners.add(listener): Unit
 
   /** The newest scans that reached the planner. */
   val history = new Newest[PlanRecord](PlanLog.HistoryScans)
 
-  /** Counts and logs a scan; returns it as the history has it. */
-  private[iceberg] def record(report: PlanReport): PlanRecord = {
-    val record = PlanRecord.of(report, System.currentTimeMillis())
-    history.add(record)
+  /** Counts an execution of the query that a scan is part of; returns true for the first. */
+  private[iceberg] def ran(report: PlanReport): Boolean = {
+    val isFirst = report.runs.getAndIncrement() == 0
+    listeners.forEach(_.apply(report, isFirst))
+    isFirst
+  }
+
+  /** Counts, logs and retains a planned scan. */
+  private[iceberg] def record(report: PlanReport): Unit = {
+    history.add(PlanRecord.of(report))
     report.mode match {
       case PlanMode.Stock(reason) =>
         stock.increment()
         warn(report, reason)
       case _ => planned.increment()
     }
-    listeners.forEach(_.apply(report))
     // building a line takes a thirtieth of the time that planning one file takes
     if (log.isInfoEnabled) log.info(PlanLog.line(report, "planned_scans" -> plannedScans))
-    record
   }
 
   /** Logs that a query returned other rows than with Iceberg's plan. */

@@ -1,5 +1,7 @@
 package zonemap.iceberg.report
 
+import java.util.concurrent.atomic.AtomicLong
+
 /**
  * One planned scan, as plain values.
  *
@@ -10,6 +12,7 @@ package zonemap.iceberg.report
  * @param keptBytes size of the planned files; -1 if Iceberg planned
  * @param consideredRows rows of all live files, as the snapshot's summary states them; -1 like `consideredBytes`
  * @param keptRows rows of the planned files, deleted rows included; -1 if Iceberg planned
+ * @param runs the executions of the query, which are counted after each of them; 0 if it was only planned, as by EXPLAIN
  * @param counted the steps of the plan, which are counted after the scan was planned
  * @param facts the facts that some of these files have
  * @param limit the rows that a LIMIT needs, if fewer files were planned because of it; else -1
@@ -29,6 +32,7 @@ private[zonemap] final case class PlanRecord(
     consideredRows: Long,
     keptRows: Long,
     counted: CountedSteps,
+    runs: AtomicLong,
     facts: String,
     predicate: String,
     topK: String,
@@ -38,14 +42,14 @@ private[zonemap] final case class PlanRecord(
 private[zonemap] object PlanRecord {
   private val MaxText = 500
 
-  def of(report: PlanReport, atMillis: Long): PlanRecord = {
+  def of(report: PlanReport): PlanRecord = {
     val (reason, isStock) = report.mode match {
       case PlanMode.Stock(why) => (s"${why.code}: ${why.message}", true)
       case _                   => ("", false)
     }
     def files(count: Long): Long = if (isStock) -1L else count
     PlanRecord(
-      atMillis,
+      report.plannedAtMillis,
       report.table,
       report.snapshotId,
       report.mode.name,
@@ -59,6 +63,7 @@ private[zonemap] object PlanRecord {
       report.consideredRows.getOrElse(-1L),
       files(report.keptRows),
       report.counted,
+      report.runs,
       report.facts.fold("")(_.answered.mkString(", ")).take(MaxText),
       report.predicate.take(MaxText),
       report.topK.getOrElse("").take(MaxText),

@@ -1,5 +1,9 @@
 package zonemap.iceberg.report
 
+import java.util.concurrent.atomic.AtomicLong
+
+import zonemap.core.predicate.Predicate
+
 /**
  * How one scan was planned, and with which result.
  *
@@ -15,7 +19,8 @@ package zonemap.iceberg.report
  * @param topK the bound of the first rows, as text for people
  * @param limit the number of wanted rows, if only as many files were planned as hold them
  * @param facts the effect of facts beyond bounds, if some of them can evaluate a part of the filter
- * @param doubtfulFiles counts the live data files whose bounds only Iceberg's own filter may use; called on first use
+ * @param countRemoving see `removing`
+ * @param describeEvidence makes `evidence`, on first use
  * @param millis wall time of planning, in milliseconds
  */
 final class PlanReport(
@@ -30,13 +35,19 @@ final class PlanReport(
     val consideredRows: Option[Long],
     val keptRows: Long,
     countStages: Option[() => PlanStages],
+    countRemoving: Seq[(Predicate, Predicate)] => Seq[Boolean],
     val predicate: String,
     val topK: Option[String],
     val limit: Option[Long],
     val facts: Option[FactReport],
-    doubtfulFiles: () => Long,
+    describeEvidence: () => Seq[String],
     val millis: Double) {
   import PlanReport.MaxText
+
+  val plannedAtMillis: Long = System.currentTimeMillis()
+
+  /** The executions of the query that this plan is part of. */
+  private[zonemap] val runs: AtomicLong = new AtomicLong
 
   /** The steps as the history shows them. */
   private[zonemap] val counted: CountedSteps = new CountedSteps
@@ -54,8 +65,20 @@ final class PlanReport(
       }
     catch { case Survivable(_) => None }
 
-  /** Live data files whose bounds only Iceberg's own filter may use. */
-  lazy val doubtful: Long = doubtfulFiles()
+  /**
+   * Whether each condition of the filter removes a file of the snapshot; `None` if the settings count no steps, or if
+   * the index of the snapshot cannot be read any more. It evaluates each condition at about the cost of a plan.
+   *
+   * @param conditions the part that Iceberg evaluates too, and the part that only the index evaluates
+   */
+  def removing(conditions: Seq[(Predicate, Predicate)]): Option[Seq[Boolean]] =
+    try countStages.map(_ => countRemoving(conditions))
+    catch { case Survivable(_) => None }
+
+  /** Sentences about live data files whose bounds are not proven, and about what would prove them. */
+  lazy val evidence: Seq[String] =
+    try describeEvidence()
+    catch { case Survivable(e) => Seq(s"how far bounds are proven is not known: $e") }
 
   /** The fields of the log line of the scan, in their order. */
   private[zonemap] def logFields: Seq[(String, Any)] = {
@@ -92,10 +115,11 @@ object PlanReport {
       None,
       0,
       None,
+      _.map(_ => false),
       "",
       None,
       None,
       None,
-      () => 0,
+      () => Nil,
       millis)
 }

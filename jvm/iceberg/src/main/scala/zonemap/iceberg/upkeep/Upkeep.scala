@@ -43,8 +43,8 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
   private val queued = new ConcurrentHashMap[(UUID, Long), JLong]
   private val commits = new ConcurrentHashMap[String, Commit]
 
-  /** Names of the tables whose newest commit has left `commits` and is not indexed yet, and since when it was queued. */
-  private val following = new ConcurrentHashMap[String, JLong]
+  /** By the name of its table, the commit that has left `commits` and whose turn of work has not ended. */
+  private val following = new ConcurrentHashMap[String, Commit]
 
   /** The upkeep state of each table; it is garbage-collected together with the table's index. */
   private val states = Collections.synchronizedMap(new WeakHashMap[TableIndex, TableUpkeep])
@@ -115,7 +115,11 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
       val waiting = commits.merge(
         tableName,
         commit,
-        (older, _) => commit.copy(sinceMillis = older.sinceMillis, known = older.known ++ known))
+        (older, _) => {
+          val since = if (isIndexed(index, older.snapshotId)) commit.sinceMillis else older.sinceMillis
+          commit.copy(sinceMillis = since, known = older.known ++ known)
+        }
+      )
       if (waiting eq commit) execute(() => followWhenDue(tableName))
       else if (!known.isEmpty) execute(() => coverKnown(tableName))
     }
@@ -139,7 +143,7 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
   /** The work on a table that is queued or under way. */
   def workOn(index: TableIndex): UpkeepWork = {
     val followed = index.lastSeen.toSeq.flatMap { seen =>
-      Option(commits.get(seen.name)).map(_.sinceMillis) ++ Option(following.get(seen.name)).map(_.longValue)
+      (Option(commits.get(seen.name)) ++ Option(following.get(seen.name))).map(_.sinceMillis)
     }
     val requested = queued.asScala.iterator.collect {
       case ((uuid, _), since) if uuid == index.uuid => since.longValue
@@ -190,7 +194,7 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
   private def stateOf(index: TableIndex): TableUpkeep = states.computeIfAbsent(index, _ => new TableUpkeep)
 
   private def followCommit(tableName: String): Unit = {
-    Option(commits.get(tableName)).foreach(commit => following.put(tableName, commit.sinceMillis))
+    Option(commits.get(tableName)).foreach(commit => following.put(tableName, commit))
     var isRetried = false
     try
       Option(commits.remove(tableName)).foreach { commit =>
@@ -315,10 +319,22 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
         log.warn(s"Cannot $what: $e")
     }
 
-  /** Since when each commit and snapshot is queued or being indexed, in milliseconds of the clock. */
-  def waiting: Seq[Long] =
-    (commits.values.asScala.iterator.map(_.sinceMillis) ++
-      (following.values.asScala.iterator ++ queued.values.asScala.iterator).map(_.longValue)).toSeq
+  /**
+   * Since when each commit and snapshot waits that is not indexed in memory yet, in milliseconds of the clock. A snapshot
+   * that a query or known files have covered does not wait any more, although its merge or its write may be due.
+   */
+  def waiting: Seq[Long] = {
+    val followed = (commits.asScala.iterator ++ following.asScala.iterator).collect {
+      case (name, commit) if !process.tables.named(name).exists(isIndexed(_, commit.snapshotId)) => commit.sinceMillis
+    }
+    val requested = queued.asScala.iterator.collect {
+      case ((uuid, id), since) if !isIndexed(process.tables.look(uuid), id) => since.longValue
+    }
+    (followed ++ requested).toSeq
+  }
+
+  private def isIndexed(index: TableIndex, snapshotId: Long): Boolean =
+    index.covered.keysIterator.exists(_.snapshotId == snapshotId)
 
   /** The CPU time of the worker since the process started. */
   def cpuNanos: Long = cpu.sum()

@@ -3,6 +3,7 @@ package zonemap.iceberg.history
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path}
 import java.nio.file.attribute.PosixFilePermissions
+import java.util.concurrent.atomic.AtomicLong
 
 import scala.jdk.CollectionConverters._
 
@@ -37,6 +38,7 @@ class KeptHistoryTest extends AnyFunSuite {
       900,
       300,
       new CountedSteps,
+      new AtomicLong(1),
       "",
       predicate,
       "",
@@ -59,7 +61,8 @@ class KeptHistoryTest extends AnyFunSuite {
     two.end()
     val all = found(dir).sortBy(_.record.atMillis)
     assert(all.map(_.application) == Seq("app-1", "app-2"))
-    assert(all.head.record.copy(counted = odd.counted) == odd && all.head.record.counted.all == Seq(step))
+    assert(all.head.record.copy(counted = odd.counted, runs = odd.runs) == odd)
+    assert(all.head.record.counted.all == Seq(step) && all.head.record.runs.get == 1)
     assert(one.ofOthers(settings(dir)).map(_.application) == Seq("app-2"))
     assert(filesOf(dir).size == 2)
     filesOf(dir).foreach(f => assert(PosixFilePermissions.toString(Files.getPosixFilePermissions(f)) == "rw-------"))

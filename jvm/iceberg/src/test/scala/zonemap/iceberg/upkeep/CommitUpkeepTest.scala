@@ -100,12 +100,17 @@ class CommitUpkeepTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAn
     (1 to 5).foreach(_ => t.append())
     Thread.sleep(50)
     assert(!t.isIndexed, "the pause is a minute")
+    assert(process.upkeep.waiting.size == 1 && process.upkeep.waiting.head <= System.currentTimeMillis() - 50)
     t.table.io.resetCounts()
     assert(
       Planning.ours(t.table, settings = settings).mode == PlanMode.Hybrid && t.table.io.reads(FileKind.Manifest) == 5)
     assert(t.differences(settings).isEmpty)
+    assert(t.isIndexed && process.upkeep.waiting.isEmpty, "the query has indexed what the pause delays")
+    val last = System.currentTimeMillis()
     t.append()
+    assert(process.upkeep.waiting.forall(_ >= last) && process.upkeep.waiting.size == 1, "the age is of this commit")
     assert(process.upkeep.await(20000) && t.isIndexed, "an orderly end leaves nothing out")
+    assert(process.upkeep.waiting.isEmpty)
   }
 
   test("a commit whose files are handed over is indexed within the pause, and no manifest is read") {
@@ -125,6 +130,7 @@ class CommitUpkeepTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAn
       val committed = System.nanoTime()
       eventually(t.isIndexed)
       assert(t.table.io.reads(FileKind.Manifest) == 0)
+      assert(process.upkeep.waiting.isEmpty, "an indexed commit does not wait, although its pause is not over")
       (System.nanoTime() - committed) / 1e6
     }
     info(f"committed to indexed with known files: most ${waits.max}%.1f ms")

@@ -100,11 +100,14 @@ private[commit] final class TableLoop(
   /** One pass; after a failure the table is loaded again by the next turn. */
   private def turn(before: Option[Opened]): Option[Opened] = {
     val started = System.nanoTime()
+    var current = before
     val after =
-      try Some(pass(before))
-      catch {
+      try {
+        current = before.filterNot(isOutdated)
+        Some(pass(current))
+      } catch {
         case Survivable(e) =>
-          failed(e, before)
+          failed(e, current)
           None
       }
     val millis = (System.nanoTime() - started) / 1000000
@@ -152,6 +155,13 @@ private[commit] final class TableLoop(
     case _: PassOutcome.Paused | _: PassOutcome.Stopped => true
     case _                                              => false
   })
+
+  /** Whether the table must be loaded again; its target is closed then. */
+  private def isOutdated(opened: Opened): Boolean = {
+    val isOutdated = opened.target.outdated.isDefined
+    if (isOutdated) close(opened.target)
+    isOutdated
+  }
 
   private def open(): Opened = {
     val target = load()

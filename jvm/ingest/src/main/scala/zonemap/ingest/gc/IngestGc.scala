@@ -8,6 +8,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.iceberg.{TableMetadata, TableProperties}
 import org.apache.iceberg.io.SupportsPrefixOperations
 
+import zonemap.iceberg.store.StoreLocation
 import zonemap.ingest.commit.{IngestSettings, Quarantine}
 import zonemap.ingest.queue.SpoolNames
 import zonemap.ingest.record.{DataFilePath, IngestRecord, RecordCodec, UnreadableRecordException}
@@ -111,7 +112,7 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
       throw new IllegalArgumentException(
         s"Cannot collect garbage of '${target.name}': the table is committed from the queue ${pointer.queueId}, and " +
           s"'${target.files.root}' has the queue ${target.queue.identity}. Name the root of the table's queue by " +
-          s"${IngestRoot.Conf}.")
+          s"the table property ${IngestRoot.Property} or ${IngestRoot.Conf}.")
     }
     if (pointers.nonEmpty)
       BranchStates.load(catalog, IngestRecord.MainBranch, target.files, target.queue.identity): Unit
@@ -161,13 +162,19 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
 
   private def dataFolder(metadata: TableMetadata): String = {
     val location = metadata.location().stripSuffix("/")
-    val folder = Option(metadata.properties().get(TableProperties.WRITE_DATA_LOCATION)).getOrElse(s"$location/data")
+    val folder = Option(metadata.properties().get(TableProperties.WRITE_DATA_LOCATION))
+      .getOrElse(s"$location/data")
+      .stripSuffix("/")
+    if (StoreLocation.isInside(target.files.root, folder))
+      throw new IllegalArgumentException(
+        s"Cannot collect garbage of '${target.name}': its data folder '$folder' holds its ingest queue " +
+          s"'${target.files.root}'. Change the property ${TableProperties.WRITE_DATA_LOCATION}.")
     if (!folder.startsWith(location + "/"))
       throw new IllegalArgumentException(
         s"Cannot collect garbage of '${target.name}': its data folder '$folder' is not in the table's folder " +
           s"'$location' and may hold files of other tables. Use remove_orphan_files with the list that leaves out " +
           "pending files.")
-    folder.stripSuffix("/")
+    folder
   }
 
   /**

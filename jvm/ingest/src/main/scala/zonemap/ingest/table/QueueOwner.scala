@@ -181,8 +181,8 @@ private[zonemap] final class QueueOwner(files: IngestFiles, entry: CatalogEntry)
 
   private def stop(why: String, otherwise: String) = new IngestStoppedException(
     StopCode.OtherEntry,
-    s"Cannot use the ingest queue of '${files.root}': $why. Give a copy a root of its own, by ${IngestRoot.Conf} or, in " +
-      s"Python, root=$alsoTopic. $otherwise"
+    s"Cannot use the ingest queue of '${files.root}': $why. Give a copy a root of its own, by the table " +
+      s"property ${IngestRoot.Property} or ${IngestRoot.Conf} or, in Python, root=$alsoTopic. $otherwise"
   )
 
   /** A topic has the name of the table's UUID, so another root does not give the copy another topic. */

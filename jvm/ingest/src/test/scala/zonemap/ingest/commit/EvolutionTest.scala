@@ -79,9 +79,8 @@ class EvolutionTest extends AnyFunSuite {
     val (base, elsewhere) = (t.target.files.root.stripSuffix(s"/${t.table.uuid()}"), s"file:$folder/elsewhere/events")
     t.reload().updateLocation().setLocation(elsewhere).commit()
     val error = intercept[IllegalArgumentException](t.target)
-    assert(
-      error.getMessage.contains(
-        s"its queue is in '$base/${t.table.uuid()}'. Set spark.sql.zonemap.ingest.root to '$base'"))
+    assert(error.getMessage.contains(s"its queue is in '$base/${t.table.uuid()}', because the table was moved or"))
+    assert(error.getMessage.contains(s"Set the table property zonemap.ingest.root to '$base'"))
     assert(!Files.exists(folder.resolve("elsewhere/_zonemap_ingest")))
     val target = IngestTarget.open(t.reload(), Some(base), QueueChoice.OfSpool)
     assert(commits(new Committer(target, t.settings, t.clock).pass().head) && t.live() == Seq("a0"))

@@ -14,6 +14,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import sun.misc.Signal
 
 import zonemap.spark.Build
+import zonemap.spark.conf.UnknownConfs
 import zonemap.spark.ingest.IngestConfs
 import zonemap.spark.metrics.{IngestMetrics, MetricsSystem}
 
@@ -66,6 +67,7 @@ private[zonemap] object CommitProcess extends Logging {
     conf.getAllWithPrefix("spark.sql.zonemap.").foreach { case (key, value) =>
       confs.setConfString(s"spark.sql.zonemap.$key", value)
     }
+    new UnknownConfs().check(confs)
     val none = CaseInsensitiveStringMap.empty()
     val (settings, opener) = (IngestConfs.settings(confs, none), IngestConfs.opener(confs, none))
     val catalogs = new ConfiguredCatalogs(conf, conf.get("spark.app.id"))

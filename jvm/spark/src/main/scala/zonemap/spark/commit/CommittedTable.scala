@@ -3,8 +3,6 @@ package zonemap.spark.commit
 import java.time.Clock
 import java.util.Locale
 
-import scala.util.Using
-
 import zonemap.iceberg.report.Survivable
 import zonemap.ingest.admin.{IngestAdmin, IngestStatus}
 import zonemap.ingest.commit.{CommitLoop, IngestSettings, LoopStatus}
@@ -29,6 +27,9 @@ private[commit] final class CommittedTable(
   @volatile private var loop = started()
   private var reported = ""
 
+  /** The queue that `look` reads. It is used again, because a catalog may make a client of its store for each table. */
+  private var seen = Option.empty[IngestTarget]
+
   def status: Option[LoopStatus] = loop.status.headOption
 
   /** Reports the state if it has changed. */
@@ -46,6 +47,7 @@ private[commit] final class CommittedTable(
   def awaitStop(timeoutMillis: Long): Unit = {
     loop.stop(timeoutMillis): Unit
     look()
+    forget()
   }
 
   private def started(): CommitLoop = {
@@ -55,10 +57,23 @@ private[commit] final class CommittedTable(
   }
 
   private def text(): String =
-    try Using.resource(open())(target => CommittedTable.text(new IngestAdmin(target, settings, clock).status(), status))
-    catch {
-      case Survivable(e) => ShortText.of(Option(e.getMessage).getOrElse(e.toString).linesIterator.nextOption().mkString)
+    try {
+      if (seen.exists(_.outdated.isDefined)) forget()
+      val target = seen.getOrElse(open())
+      seen = Some(target)
+      CommittedTable.text(new IngestAdmin(target, settings, clock).status(), status)
+    } catch {
+      case Survivable(e) =>
+        forget()
+        ShortText.of(Option(e.getMessage).getOrElse(e.toString).linesIterator.nextOption().mkString)
     }
+
+  private def forget(): Unit = {
+    val before = seen
+    seen = None
+    try before.foreach(_.close())
+    catch { case Survivable(_) => () }
+  }
 }
 
 private object CommittedTable {

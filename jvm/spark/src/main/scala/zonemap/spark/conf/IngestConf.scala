@@ -8,9 +8,12 @@ private[spark] object IngestConf {
   val Root: ConfEntry[Option[String]] = ConfEntry(
     Prefix + "ingest.root",
     "",
-    "an absolute folder that the tables' FileIO can write, such as s3://bucket/ingest or /ingest, or empty",
+    "an absolute folder that the tables' FileIO can write, such as s3://bucket/ingest or /ingest, a name that begins " +
+      "with _, or empty",
     "Keep the ingest queues of all tables under this folder instead of in the folder _zonemap_ingest beside each " +
-      "table. It must not lie in the folder of a table. Writers and committers of a table must use the same folder.",
+      "table. A name such as _zonemap_ingest is a folder in the folder of each table, which keys for the table's " +
+      "folder reach. Writers and committers of a table must use the same folder; the table property " +
+      "zonemap.ingest.root names it for all of them.",
     text => Some(Option.when(text.nonEmpty)(text))
   )
 

@@ -60,15 +60,15 @@ private[spark] final class ConditionLines(
       case And(children) => children
       case single        => Seq(single)
     }).map { predicate =>
-      val text = "used by partitions, for all rows"
-      ConditionUse(predicate.toString, Right(UsedCondition(text, Seq("partitions"), filter = predicate)))
+      val how = " by partitions, for all rows"
+      ConditionUse(predicate.toString, Right(UsedCondition(how, Seq("partitions"), filter = predicate)))
     }
 
   private def outcome(condition: Expression, form: Option[IcebergExpression]): Outcome =
     form match {
       case Some(found) =>
         val filter = converted(found)
-        used(filter, condition, "").map { case (text, means) => UsedCondition(text, means, filter = filter) }
+        used(filter, condition, "").map { case (how, means) => UsedCondition(how, means, filter = filter) }
       case None if ExpressionRule.isPlain(condition) || !ZoneMapRelation.isPinned(relation.relation) =>
         Left(if (ZoneMapRelation.isPinned(relation.relation)) reason(condition) else ConditionReason.ReadOptions)
       case None =>
@@ -77,8 +77,8 @@ private[spark] final class ConditionLines(
           case _ if !relation.conf.exists(_.expressions) => Left(ConditionReason.SwitchedOff)
           case several =>
             val derived = Predicate.and(several: _*)
-            used(derived, condition, s" as $derived").map { case (text, means) =>
-              UsedCondition(text, means, derived = derived)
+            used(derived, condition, s" as $derived").map { case (how, means) =>
+              UsedCondition(how, means, derived = derived)
             }
         }
     }
@@ -97,13 +97,13 @@ private[spark] final class ConditionLines(
       condition: Expression,
       as: String): Either[ConditionReason, (String, Seq[String])] =
     predicate match {
-      case False => Right(("used: no row can match", Nil))
+      case False => Right((": no row can match", Nil))
       case Evaluated(refs, _) =>
-        Right((s"used, evaluated for files with few values of ${names(refs)}", Seq(s"the values of ${names(refs)}")))
+        Right((s" on the values of files with few values of ${names(refs)}", Seq(s"the values of ${names(refs)}")))
       case _ if Predicate.columns(predicate).isEmpty => Left(reason(condition))
       case _ =>
         val found = means.of(predicate)
-        if (found.nonEmpty) Right((s"used$as by ${found.mkString(", ")}", found))
+        if (found.nonEmpty) Right((s"$as by ${found.mkString(", ")}", found))
         else if (searchesTexts(predicate)) Left(reason(condition))
         else
           means.lacking(predicate) match {

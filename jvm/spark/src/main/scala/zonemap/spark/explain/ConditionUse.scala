@@ -17,23 +17,35 @@ private[spark] final case class ConditionUse(
     outcome: Either[ConditionReason, UsedCondition],
     expression: Option[Expression] = None) {
 
-  /** The line of EXPLAIN. */
-  def line: String = {
-    val how = outcome.fold(reason => s"not used, ${reason.code} (${reason.message})", _.text)
+  /**
+   * The line of EXPLAIN.
+   *
+   * @param removes whether the condition removes a file; `None` if that is not known
+   */
+  def line(removes: Option[Boolean]): String = {
+    val how = outcome.fold(
+      reason => s"not used, ${reason.code} (${reason.message})",
+      used =>
+        removes match {
+          case Some(true)  => s"used${used.how}"
+          case Some(false) => s"evaluated${used.how}, kept all files"
+          case None        => s"evaluated${used.how}"
+        }
+    )
     s"condition $text: $how"
   }
 }
 
 /**
- * A condition that prunes.
+ * A condition that the index evaluates.
  *
- * @param text how it prunes, such as "used by bounds of id"
+ * @param how how it is evaluated, such as " by bounds of id"
  * @param means partitions, bounds and facts that evaluate it
  * @param filter the predicate, if Iceberg evaluates it too
  * @param derived the predicate, if only the index evaluates it
  */
 private[spark] final case class UsedCondition(
-    text: String,
+    how: String,
     means: Seq[String],
     filter: Predicate = True,
     derived: Predicate = True) {

@@ -41,10 +41,19 @@ private[spark] final class ExplainText(swap: SwapRule) {
 
   private def linesOf(details: FoundScan.ScanDetails): Seq[String] =
     try {
-      val conditions = details.conditions
-      val hint = Option.when(conditions.exists(_.outcome.isLeft))(Hint)
-      conditions.map(_.line) ++ hint ++ details.operators.map(_.line)
+      val (listed, implied) = NullChecks.split(details.conditions, details.use)
+      val lines =
+        listed.zip(removing(listed, details.report)).map { case (condition, removes) => condition.line(removes) }
+      val hint = Option.when(listed.exists(_.outcome.isLeft))(Hint)
+      lines ++ NullChecks.line(implied) ++ hint ++ details.operators.map(_.line)
     } catch { case Survivable(e) => Seq(s"conditions: not listed, because of an error: $e") }
+
+  /** Whether each condition that the index evaluates removes a file; `None` for others, and if that is not counted. */
+  private def removing(conditions: Seq[ConditionUse], report: PlanReport): Seq[Option[Boolean]] = {
+    val parts = conditions.flatMap(_.outcome.toOption).map(used => (used.condition.filter, used.condition.derived))
+    val found = report.removing(parts).map(_.iterator)
+    conditions.map(condition => found.filter(_ => condition.outcome.isRight).map(_.next()))
+  }
 
   private def describe(report: PlanReport): String =
     headed(

@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression
 import zonemap.iceberg.report.{AggregateReason, OperatorReason, PlanReport}
 import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.expression.ExpressionSql
-import zonemap.spark.join.{Column, KeyFilteredScan}
+import zonemap.spark.join.{Column, KeyFilteredScan, NotPrunedByKeys}
 import zonemap.spark.scan.ZoneMapRelation
 
 /** Gives the reasons why operators above a scan prune no file of it; the operators that prune have lines of their own. */
@@ -19,7 +19,7 @@ private[explain] final class OperatorLines(relation: ZoneMapRelation, report: Pl
   private def unused(use: ScanUse, aggregateNoted: Boolean): Seq[ScanNote] =
     use.sort.filter(_ => report.topK.isEmpty).map(s => line("top-k bound", topK(s))).toSeq ++
       use.limit.filter(_ => report.limit.isEmpty).map(l => line(s"limit ${l.of}", limit(l))) ++
-      Option.when(use.joins.nonEmpty && !isPrunedByJoin(use))(line("join keys", join(use))) ++
+      (if (use.joins.isEmpty || isPrunedByJoin(use)) Nil else joins(use).map(line("join keys", _))) ++
       use.aggregate.filterNot(_ => aggregateNoted).map(a => ScanNote.of(aggregates(a)))
 
   private def line(name: String, reason: OperatorReason): ScanNote =
@@ -42,15 +42,16 @@ private[explain] final class OperatorLines(relation: ZoneMapRelation, report: Pl
     use.scan.scan
       .isInstanceOf[KeyFilteredScan] || relation.table.notes().stream().anyMatch(_.startsWith("join pruning"))
 
-  /** The reason of the join that comes nearest to pruning. */
-  private def join(use: ScanUse): OperatorReason = {
+  /** The reasons that the rule of joins has noted; else the reason of the join that comes nearest to pruning. */
+  private def joins(use: ScanUse): Seq[OperatorReason] = {
+    val noted = NotPrunedByKeys.reasonsFor(use.scan)
     val ofScan = use.joins.filter(_.keys.exists(isColumn(use, _)))
-    if (!isOn(_.staticJoins) && !isOn(_.runtimeJoins)) OperatorReason.JoinOff
-    else if (ofScan.exists(_.prunable)) OperatorReason.JoinAllFiles
+    if (!isOn(_.staticJoins) && !isOn(_.runtimeJoins))
+      Seq(OperatorReason.JoinOff("spark.sql.zonemap.join.static and spark.sql.zonemap.join.runtime are"))
+    else if (noted.nonEmpty) noted
+    else if (ofScan.exists(_.prunable)) Seq(OperatorReason.JoinNotTried("the log has a warning if this failed"))
     else
-      (ofScan ++ use.joins)
-        .find(!_.prunable)
-        .fold[OperatorReason](OperatorReason.JoinCondition)(_.reason)
+      Seq((ofScan ++ use.joins).find(!_.prunable).fold[OperatorReason](OperatorReason.JoinCondition)(_.reason))
   }
 
   private def isColumn(use: ScanUse, key: Expression): Boolean =

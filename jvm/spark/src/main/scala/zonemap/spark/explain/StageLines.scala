@@ -18,9 +18,7 @@ private[explain] object StageLines {
       report.limit.map { rows =>
         s"limit $rows: ${report.kept} of ${report.considered} files${bytes(report.stages.map(_.planned))}"
       } ++
-      Option.when(report.doubtful > 0) {
-        s"bounds of ${report.doubtful} files prune only by Iceberg's own filter (field ids may be missing)"
-      }
+      report.evidence
 
   /** The files that bounds keep, and below it each step with bounds that has pruned a file. */
   private def zones(report: PlanReport): Seq[String] = {

@@ -4,7 +4,7 @@ import java.util.{Optional, UUID}
 
 import scala.util.control.NonFatal
 
-import org.apache.iceberg.{DataFile, SnapshotRef}
+import org.apache.iceberg.{DataFile, SnapshotRef, Table => IcebergTable}
 import org.apache.iceberg.spark.{Spark3Util, SparkTableUtil}
 import org.apache.iceberg.spark.source.SparkTable
 import org.apache.spark.sql.SparkSession
@@ -57,8 +57,13 @@ private[spark] final class IngestSink(accepted: String => Unit) {
     }
   }
 
-  /** Iceberg's write to the table, with a commit that appends to the queue. The table's metadata is current. */
-  def write(table: SparkTable, info: LogicalWriteInfo): Write = {
+  /**
+   * Iceberg's write to the table, with a commit that appends to the queue.
+   *
+   * @param table the table with current metadata
+   * @param current the table with keys for the append, which comes when all data files have been written
+   */
+  def write(table: SparkTable, info: LogicalWriteInfo, current: () => IcebergTable): Write = {
     val spark = SparkSession.active
     val options = info.options
     IngestOptions.refuseSnapshotProperties(table.name(), options)
@@ -76,7 +81,7 @@ private[spark] final class IngestSink(accepted: String => Unit) {
 
       /** Opens the queue for each append, because Spark also makes writes that it only explains. */
       override def append(place: Option[LanePlace], files: Seq[DataFile], startedAtMillis: Long): Receipt =
-        closing(table.name(), opener(table.table())) { target =>
+        closing(table.name(), opener(current())) { target =>
           val writer = place match {
             case Some(place) => LaneWriter.open(target, settings, branch, place.lane, writerOf(spark))
             case None        => LaneWriter.draw(target, settings, branch, writerOf(spark))

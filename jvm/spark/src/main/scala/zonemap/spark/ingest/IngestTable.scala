@@ -8,11 +8,13 @@ import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
 import org.apache.spark.sql.types.StructType
 
+import zonemap.iceberg.store.TemporaryKeys
+
 /**
  * An Iceberg table whose writes go to its ingest queue. It accepts appends, in batches and streams, and cannot be read.
  *
  * @param catalog the catalog of the table and the name within it. Spark needs the catalog's functions to distribute rows
- *   by partition transforms.
+ *   by partition transforms; the table is loaded again by them.
  * @param isPlanned whether [[IngestWriteRule]] has put the table into the plan of the write; only then the plan names
  *   the catalog
  */
@@ -40,7 +42,10 @@ private[ingest] final class IngestTable(
     kept
   }
 
-  /** Reads the current metadata first, so that each batch of a stream is written with the current schema and spec. */
+  /**
+   * Reads the current metadata first, so that each batch of a stream is written with the current schema and spec, and
+   * with keys that have not expired.
+   */
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = {
     if (!isPlanned)
       throw new IllegalStateException(
@@ -48,8 +53,27 @@ private[ingest] final class IngestTable(
           "Add zonemap.spark.ZoneMapExtension to spark.sql.extensions, and use a trigger of micro-batches.")
     TaskFiles.check()
     table.table().refresh()
+    val current = renewed
     new WriteBuilder {
-      override def build() = sink.write(table, info)
+      override def build() = sink.write(current, info, () => renewed.table())
     }
+  }
+
+  /**
+   * The table with keys that have just been given to it; the table itself if its keys do not expire.
+   *
+   * @throws IllegalStateException if the catalog has another table of this name now
+   */
+  private def renewed: SparkTable = catalog match {
+    case Some((tables: TableCatalog, identifier)) if TemporaryKeys.areUsedBy(table.table().io()) =>
+      tables.invalidateTable(identifier)
+      tables.loadTable(identifier) match {
+        case again: SparkTable if again.table().uuid() == table.table().uuid() => again
+        case _ =>
+          throw new IllegalStateException(
+            s"Cannot write to '${name()}' with format zonemap-ingest: the table was dropped and created again. Start " +
+              "the write again.")
+      }
+    case _ => table
   }
 }

@@ -25,11 +25,11 @@ private[spark] final class IngestWriteRule(sink: IngestSink) extends Rule[Logica
   override def apply(plan: LogicalPlan): LogicalPlan =
     plan match {
       case append @ AppendData(relation: DataSourceV2Relation, _, options, _, _, _) =>
-        queued(relation.table, isChosen(options, relation)).fold[LogicalPlan](append) { table =>
+        queued(relation.table, isChosen(options, relation), Some(relation)).fold[LogicalPlan](append) { table =>
           append.copy(table = planned(relation, table))
         }
       case write @ WriteToMicroBatchDataSource(relation, table, _, _, options, _, _) =>
-        queued(table, IngestOptions.isChosen(options)).fold[LogicalPlan](write) { table =>
+        queued(table, IngestOptions.isChosen(options), relation).fold[LogicalPlan](write) { table =>
           val named = relation.getOrElse(DataSourceV2Relation.create(table, None, None))
           write.copy(relation = Some(planned(named, table)), table = table)
         }
@@ -45,10 +45,10 @@ private[spark] final class IngestWriteRule(sink: IngestSink) extends Rule[Logica
     }
 
   /** The table to write to instead of `table`; `None` if the write does not change. */
-  private def queued(table: Table, isChosen: Boolean): Option[IngestTable] =
+  private def queued(table: Table, isChosen: Boolean, named: Option[DataSourceV2Relation]): Option[IngestTable] =
     table match {
       case ours: IngestTable               => Option.when(!ours.isPlanned)(ours.planned)
-      case iceberg: SparkTable if isChosen => Some(new IngestTable(iceberg, None, true, sink))
+      case iceberg: SparkTable if isChosen => Some(new IngestTable(iceberg, named.flatMap(placeOf), true, sink))
       case other if isChosen               => refuseKind(other)
       case _                               => None
     }
@@ -69,6 +69,10 @@ private object IngestWriteRule {
       case relation: DataSourceV2Relation => IngestOptions.isChosen(relation.options.asScala.toMap)
       case _                              => false
     })
+
+  /** The catalog of a relation, and the name within it. */
+  private def placeOf(relation: DataSourceV2Relation) =
+    for (catalog <- relation.catalog; identifier <- relation.identifier) yield (catalog, identifier)
 
   private def refuse(table: String): Nothing =
     throw new IllegalArgumentException(

@@ -9,6 +9,7 @@ import org.apache.spark.sql.internal.SQLConf
 import zonemap.core.predicate.ColumnRef
 import zonemap.iceberg.plan.PinnedRelation
 import zonemap.iceberg.prune.FileSet
+import zonemap.iceberg.report.OperatorReason
 import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.scan._
 
@@ -36,22 +37,23 @@ private[join] final class KnownScan(
  * @param swap decides whether the index may plan the target
  */
 private[join] final class KnownScans(ofDelta: Boolean, swap: SwapRule) {
-  private val found = new java.util.IdentityHashMap[Scan, Option[KnownScan]]
+  private val found = new java.util.IdentityHashMap[Scan, Either[OperatorReason, KnownScan]]
 
-  def of(scan: DataSourceV2ScanRelation): Option[KnownScan] =
-    if (PlannedBefore.isMarked(scan)) None
+  /** Returns the scan, or the reason why no keys prune it. */
+  def of(scan: DataSourceV2ScanRelation): Either[OperatorReason, KnownScan] =
+    if (PlannedBefore.isMarked(scan)) Left(OperatorReason.JoinNotTried("the plan of the scan was optimized before"))
     else found.computeIfAbsent(ForwardingScan.unwrapped(scan.scan), _ => lookUp(scan))
 
-  private def lookUp(scan: DataSourceV2ScanRelation): Option[KnownScan] =
+  private def lookUp(scan: DataSourceV2ScanRelation): Either[OperatorReason, KnownScan] =
     ZoneMapRelation.unapply(scan.relation) match {
+      case Some(ours) if !ours.conf.exists(_.runtimeJoins) =>
+        Left(OperatorReason.JoinOff("spark.sql.zonemap.join.runtime is"))
       case Some(ours) =>
-        for {
-          conf <- ours.conf
-          if conf.runtimeJoins
-          planned <- IcebergScans.planned(scan.scan)
-        } yield new KnownScan(ours.relation, ours.sparkTable, ours.table.baseName, planned.files)
-      case None if ofDelta => ofTarget(scan.relation)
-      case None            => None
+        IcebergScans
+          .planned(scan.scan)
+          .map(planned => new KnownScan(ours.relation, ours.sparkTable, ours.table.baseName, planned.files))
+          .toRight(KnownScans.PlannedByIceberg)
+      case None => (if (ofDelta) ofTarget(scan.relation) else None).toRight(KnownScans.PlannedByIceberg)
     }
 
   /** Returns the scan of a command's target. The command reads the snapshot that its table is pinned to. */
@@ -68,4 +70,8 @@ private[join] final class KnownScans(ofDelta: Boolean, swap: SwapRule) {
       case SwapDecision.Swap(inner, settings) => Some(swap.pinned(target, inner, settings))
       case _                                  => None
     }
+}
+
+private object KnownScans {
+  private val PlannedByIceberg = OperatorReason.JoinNotTried("Iceberg plans the scan")
 }

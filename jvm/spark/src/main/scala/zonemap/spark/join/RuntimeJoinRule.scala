@@ -1,17 +1,21 @@
 package zonemap.spark.join
 
-import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.{Left => _, _}
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide, JoinSelectionHelper}
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
-import org.apache.spark.sql.catalyst.plans.RightOuter
+import org.apache.spark.sql.catalyst.plans.{Cross, RightOuter}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.DataType
 
 import zonemap.core.predicate.ColumnRef
 import zonemap.iceberg.prune.FileSet
+import zonemap.iceberg.report.{ByteText, OperatorReason}
+import zonemap.iceberg.report.OperatorReason._
 import zonemap.spark.scan.{Guarded, IcebergScans, OtherEngines, ScanPlaces, SwapRule}
 
 /**
@@ -41,11 +45,11 @@ private[spark] final class RuntimeJoinRule(swap: SwapRule)
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     plan match {
-      case _ if !plan.containsPattern(TreePattern.JOIN)                            => plan
-      case subquery: Subquery if subquery.correlated                               => plan
-      case _ if !conf.dynamicPartitionPruningEnabled || !conf.exchangeReuseEnabled => plan
-      case _ if OtherEngines.areConfigured(conf)                                   => plan
-      case _ if plan.exists(_.isInstanceOf[UnionLoop])                             => plan
+      case _ if !plan.containsPattern(TreePattern.JOIN) => plan
+      case subquery: Subquery if subquery.correlated    => plan
+      case _ if obstacle(plan).isDefined =>
+        obstacle(plan).foreach(NotPrunedByKeys.note(plan, _))
+        plan
       case _ =>
         Guarded
           .orNothing("pruning by the keys of its joins at run time") {
@@ -61,19 +65,60 @@ private[spark] final class RuntimeJoinRule(swap: SwapRule)
           .getOrElse(plan)
     }
 
+  /** The reason why no scan of a plan is pruned by keys at run time. */
+  private def obstacle(plan: LogicalPlan): Option[OperatorReason] =
+    if (!conf.dynamicPartitionPruningEnabled) Some(JoinSparkConf(SQLConf.DYNAMIC_PARTITION_PRUNING_ENABLED.key))
+    else if (!conf.exchangeReuseEnabled) Some(JoinSparkConf(SQLConf.EXCHANGE_REUSE_ENABLED.key))
+    else if (OtherEngines.areConfigured(conf)) Some(JoinNotTried("another engine runs the scans"))
+    else if (plan.exists(_.isInstanceOf[UnionLoop])) Some(JoinNotTried("the query is recursive"))
+    else None
+
   private def withFilters(join: Join, once: Scan => Boolean, ofDelta: Boolean, known: KnownScans): LogicalPlan =
     join match {
       case ExtractEquiJoinKeys(joinType, leftKeys, rightKeys, _, _, left, right, _) =>
-        buildSide(join) match {
-          case Some(BuildRight) if canPruneLeft(joinType) =>
-            val filtered = withFilters(left, leftKeys, right, rightKeys, once, ofDelta, known)
-            if (filtered eq left) join else join.copy(left = filtered)
-          case Some(BuildLeft) if canPruneRight(joinType) =>
-            val filtered = withFilters(right, rightKeys, left, leftKeys, once, ofDelta, known)
-            if (filtered eq right) join else join.copy(right = filtered)
-          case _ => join
+        val side = buildSide(join)
+        def pruned(probe: LogicalPlan, probeKeys: Seq[Expression], build: LogicalPlan, buildKeys: Seq[Expression]) = {
+          val isBroadcast = side.contains(if (build eq right) BuildRight else BuildLeft)
+          if (isBroadcast && !build.isStreaming)
+            withFilters(probe, probeKeys, build, buildKeys, once, ofDelta, known)
+          else {
+            val reason = notBroadcast(join, build, isBroadcast, side.isDefined, _)
+            eachKey(probe, probeKeys, buildKeys)((plan, key, _) => {
+              into(plan, key, ofDelta) { (leaf, _, _) => noted(leaf, reason(key.name)) }: Unit
+              plan
+            })
+          }
         }
+        val newLeft =
+          if (joinType == Cross || canPruneLeft(joinType)) pruned(left, leftKeys, right, rightKeys) else left
+        val newRight =
+          if (joinType == Cross || canPruneRight(joinType)) pruned(right, rightKeys, left, leftKeys) else right
+        if ((newLeft eq left) && (newRight eq right)) join else join.copy(left = newLeft, right = newRight)
       case _ => join
+    }
+
+  /** The reason why a side of a join gets no keys, although the join drops its rows without a match. */
+  private def notBroadcast(
+      join: Join,
+      build: LogicalPlan,
+      isBroadcast: Boolean,
+      isOtherBroadcast: Boolean,
+      column: String): OperatorReason =
+    if (isBroadcast) JoinNotTried("the other side is a stream")
+    else if (isOtherBroadcast) JoinBroadcastSide(column)
+    else {
+      val size = build.stats.sizeInBytes
+      val known =
+        if (size < conf.defaultSizeInBytes) s"its size is about ${ByteText.of(size.toLong)}"
+        else "its size is not known"
+      val allowed =
+        if (build eq join.right) canBuildBroadcastRight(join.joinType) else canBuildBroadcastLeft(join.joinType)
+      JoinNotBroadcast(
+        column,
+        if (!allowed) s"in a join of type ${join.joinType.sql} it broadcasts this side only"
+        else if (hintsOtherJoin(join)) "a hint selects another join"
+        else s"$known, and ${SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key} is ${conf.autoBroadcastJoinThreshold}"
+      )
     }
 
   /**
@@ -109,11 +154,13 @@ private[spark] final class RuntimeJoinRule(swap: SwapRule)
   /** Predicts the side that Spark will broadcast; `None` if there is none, also because a hint selects another join. */
   private def buildSide(join: Join): Option[BuildSide] =
     getBroadcastBuildSide(join, hintOnly = true, conf).orElse {
-      val otherwise = Seq(join.hint.leftHint, join.hint.rightHint).flatten.flatMap(_.strategy).exists {
-        case SHUFFLE_MERGE | SHUFFLE_HASH | SHUFFLE_REPLICATE_NL => true
-        case _                                                   => false
-      }
-      if (otherwise) None else getBroadcastBuildSide(join, hintOnly = false, conf)
+      if (hintsOtherJoin(join)) None else getBroadcastBuildSide(join, hintOnly = false, conf)
+    }
+
+  private def hintsOtherJoin(join: Join): Boolean =
+    Seq(join.hint.leftHint, join.hint.rightHint).flatten.flatMap(_.strategy).exists {
+      case SHUFFLE_MERGE | SHUFFLE_HASH | SHUFFLE_REPLICATE_NL => true
+      case _                                                   => false
     }
 
   private def withFilters(
@@ -127,39 +174,74 @@ private[spark] final class RuntimeJoinRule(swap: SwapRule)
       keysOf: KeysOf = keysOfBroadcast): LogicalPlan = {
 
     // Spark rejects keys of another type than the column's, which has another type below a projection with a cast
-    def filtered(scan: DataSourceV2ScanRelation, column: Attribute, of: BuildKey): Option[LogicalPlan] =
+    def filtered(scan: DataSourceV2ScanRelation, column: Attribute, of: BuildKey): Either[OperatorReason, LogicalPlan] =
       for {
         found <- known.of(scan)
-        if column.dataType == of.key.dataType
-        ref <- found.column(column)
+        _ <- Either.cond(column.dataType == of.key.dataType, (), otherTypes(column, column.dataType, of.key.dataType))
+        ref <- found.column(column).toRight(JoinNoBounds(column.name))
         hits <- hitsIfWorthwhile(found.files, ref, build)
-        wrapped <- wrap(scan, found, column.name, ref, Some(hits))
+        wrapped <- wrap(scan, found, column.name, ref, Some(hits)).toRight(
+          JoinNotTried("Iceberg's scan is of another kind"))
       } yield Filter(keysOf(column, of), scan.copy(scan = wrapped))
 
     // Spark's own filter of a partition column already passes the keys; with bounds they prune more files
     def wrapped(scan: DataSourceV2ScanRelation, column: Attribute): Option[LogicalPlan] =
       for {
-        found <- known.of(scan)
+        found <- known.of(scan).toOption
         ref <- found.column(column)
         if !isWrapped(scan.scan, column.name) && found.files.count > 1
         wrapped <- wrap(scan, found, column.name, ref, hits = None)
       } yield scan.copy(scan = wrapped)
 
-    if (build.isStreaming) probe
-    else
-      probeKeys.zip(buildKeys.indices.map(BuildKey(build, buildKeys, _))).foldLeft(probe) {
-        case (plan, (Column(key), of)) if key.dataType == of.key.dataType =>
-          KeyTarget
-            .changed(plan, key, isProbeSide, ofDelta && numbersRows(_)) { (leaf, conditions, column) =>
-              leaf match {
-                case scan: DataSourceV2ScanRelation if once(scan.scan) =>
-                  if (conditions.exists(filtersBy(_, column))) wrapped(scan, column) else filtered(scan, column, of)
-                case _ => None
-              }
-            }
-            .getOrElse(plan)
-        case (plan, _) => plan
+    eachKey(probe, probeKeys, buildKeys) { (plan, key, index) =>
+      into(plan, key, ofDelta) { (leaf, conditions, column) =>
+        leaf match {
+          case scan: DataSourceV2ScanRelation if once(scan.scan) =>
+            if (conditions.exists(filtersBy(_, column))) wrapped(scan, column)
+            else filtered(scan, column, BuildKey(build, buildKeys, index)).fold(noted(leaf, _), Some(_))
+          case scan: DataSourceV2ScanRelation => noted(scan, JoinSeveralPlaces)
+          case _                              => None
+        }
+      }.getOrElse(plan)
+    }
+  }
+
+  /** Changes a side of a join for each of its keys that is a column; `change` gets the place of the key. */
+  private def eachKey(probe: LogicalPlan, probeKeys: Seq[Expression], buildKeys: Seq[Expression])(
+      change: (LogicalPlan, Attribute, Int) => LogicalPlan): LogicalPlan =
+    probeKeys.zip(buildKeys).zipWithIndex.foldLeft(probe) { case (plan, ((key, other), index)) =>
+      key match {
+        case Column(column) if column.dataType == other.dataType => change(plan, column, index)
+        case Column(column) => notedKey(plan, column, otherTypes(column, column.dataType, other.dataType))
+        case cast: Cast =>
+          cast.child match {
+            case Column(column) => notedKey(plan, column, otherTypes(column, column.dataType, other.dataType))
+            case _              => notedKey(plan, key, JoinCondition)
+          }
+        case _ => notedKey(plan, key, JoinCondition)
       }
+    }
+
+  private def otherTypes(column: Attribute, one: DataType, other: DataType): OperatorReason =
+    JoinKeyTypes(column.name, one.sql, other.sql)
+
+  private def into(plan: LogicalPlan, key: Attribute, ofDelta: Boolean)(
+      change: (LogicalPlan, Seq[Expression], Attribute) => Option[LogicalPlan]): Option[LogicalPlan] =
+    KeyTarget.changed(plan, key, isProbeSide, ofDelta && numbersRows(_), NotPrunedByKeys.note)(change)
+
+  private def noted(plan: LogicalPlan, reason: OperatorReason): Option[LogicalPlan] = {
+    NotPrunedByKeys.note(plan, reason)
+    None
+  }
+
+  /** Notes a reason for the scans below a side of a join that provide a key. */
+  private def notedKey(side: LogicalPlan, key: Expression, reason: OperatorReason): LogicalPlan = {
+    side.foreach {
+      case scan: DataSourceV2ScanRelation if key.references.exists(scan.outputSet.contains) =>
+        NotPrunedByKeys.note(scan, reason)
+      case _ => ()
+    }
+    side
   }
 
   /** True for the row ids that a MERGE adds to its target's rows. Any distinct ids are correct. */
@@ -207,13 +289,25 @@ private[spark] final class RuntimeJoinRule(swap: SwapRule)
     }
 
   /** An estimate of the share of the files that hold one key, if pruning by the keys is likely to save time. */
-  private def hitsIfWorthwhile(files: FileSet, column: ColumnRef, build: LogicalPlan): Option[Double] =
-    Option
-      .when(files.count > 1 && (isFiltered(build) || hasFewKeys(build, files)))(files.averageHits(column))
-      .filter(_ <= MaxAverageHits)
+  private def hitsIfWorthwhile(
+      files: FileSet,
+      column: ColumnRef,
+      build: LogicalPlan): Either[OperatorReason, Double] = {
+    val few = BigInt(FewKeysAFile) * files.count.max(FewKeys / FewKeysAFile)
+    lazy val rows = rowsAtMost(build)
+    if (files.count <= 1) Left(JoinOneFile)
+    else if (!isFiltered(build) && !rows.exists(_ <= few))
+      Left(JoinManyKeys(column.name, rows.fold("an unknown number of rows")(n => s"up to $n rows")))
+    else Some(files.averageHits(column)).filter(_ <= MaxAverageHits).toRight(inMostFiles(files, column))
+  }
 
-  private def hasFewKeys(build: LogicalPlan, files: FileSet): Boolean =
-    rowsAtMost(build).exists(_ <= BigInt(FewKeysAFile) * files.count.max(FewKeys / FewKeysAFile))
+  /** The reason why a key may be in most files. */
+  private def inMostFiles(files: FileSet, column: ColumnRef): OperatorReason = {
+    val doubtful = files.withoutValidBounds(column)
+    if (!files.hasBounds(column)) JoinNoBounds(column.name)
+    else if (doubtful > files.count * MaxAverageHits) JoinDoubtfulBounds(column.name, doubtful, files.count)
+    else JoinKeysInMostFiles(column.name, Math.round(files.averageHits(column) * files.count), files.count)
+  }
 
   /**
    * Returns an upper bound of the number of rows. Spark derives row counts through operators only with its cost-based

@@ -10,7 +10,7 @@ import zonemap.iceberg.upkeep.UpkeepProcess
 import zonemap.ingest.commit.LoopStatus
 
 /**
- * The metrics of zonemap in Spark's metrics system: what a driver has planned and what its index occupies. Sinks such as
+ * The metrics of zonemap in Spark's metrics system: the scans that ran in a driver and what its index occupies. Sinks such as
  * JMX, CSV and Prometheus show them under the source `zonemap` of the driver. Thread-safe.
  *
  * Counters count since the process started, also across Spark applications.
@@ -53,7 +53,7 @@ private[spark] final class DriverMetrics(process: UpkeepProcess, loops: () => Se
       }
     }
 
-  private def count(report: PlanReport): Unit = {
+  private def count(report: PlanReport, isFirstRun: Boolean): Unit = {
     report.mode match {
       case PlanMode.Exact  => exact.inc()
       case PlanMode.Hybrid => hybrid.inc()
@@ -63,7 +63,7 @@ private[spark] final class DriverMetrics(process: UpkeepProcess, loops: () => Se
     }
     considered.inc(report.considered)
     planned.inc(report.kept)
-    micros.update((report.millis * 1000).toLong)
+    if (isFirstRun) micros.update((report.millis * 1000).toLong)
   }
 
   private def gauge(name: String)(value: => Long): Unit =

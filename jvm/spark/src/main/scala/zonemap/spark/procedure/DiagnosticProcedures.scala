@@ -12,11 +12,15 @@ import zonemap.iceberg.report.SqlText
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.spark.advice.ScanObservation
 import zonemap.spark.explain.{WhyNot, WhyNotRow}
+import zonemap.spark.metrics.QueryRuns
 import zonemap.spark.scan.{SparkProcess, SwapRule}
 import zonemap.spark.shadow.Verdict
 
 /** The procedures that explain plans and layouts. They change neither a table nor its index. */
-private[procedure] final class DiagnosticProcedures(process: SparkProcess, settings: SparkSession => PlannerSettings) {
+private[procedure] final class DiagnosticProcedures(
+    process: SparkProcess,
+    settings: SparkSession => PlannerSettings,
+    runs: QueryRuns) {
   private val whyNot = new WhyNot(new SwapRule(process))
 
   private val texts = MapType(StringType, StringType, valueContainsNull = false)
@@ -172,7 +176,8 @@ private[procedure] final class DiagnosticProcedures(process: SparkProcess, setti
     ResultColumn("top_k", StringType, _.record.topK),
     ResultColumn("limit", LongType, _.record.limit),
     ResultColumn("milliseconds", DoubleType, _.record.millis),
-    ResultColumn("application", StringType, _.application)
+    ResultColumn("application", StringType, _.application),
+    ResultColumn("runs", LongType, _.record.runs.get)
   )
 
   val History: ZoneMapProcedure = ZoneMapProcedure(
@@ -188,7 +193,9 @@ private[procedure] final class DiagnosticProcedures(process: SparkProcess, setti
       "conditions on each column), 'join keys', 'top-k bound', 'facts', 'limit', and 'aggregates' for files that the " +
       "index answers. They are counted once the query is executed or explained; until then, and if Iceberg planned, " +
       "stages is empty. -1 bytes: not in memory. limit is the number of rows of a LIMIT that left out files, else -1. " +
-      "milliseconds is the time from the request to the last task.",
+      "milliseconds is the time from the request to the last task. runs is the number of executions of the query: 0 if " +
+      "it was only planned, as by EXPLAIN, why_not or advise. A query that fails has run, a scan below a cache runs once, " +
+      "and the queries of shadow mode and verify do not count; history.dir keeps scans that ran, as of their first run.",
     Seq(
       Parameter(
         "table",
@@ -200,6 +207,7 @@ private[procedure] final class DiagnosticProcedures(process: SparkProcess, setti
     ResultColumn.schema(historyColumns)
   ) { (spark, arguments) =>
     val name = arguments.optionalText("table").map(IcebergTables.load(spark, _, "show the history of").name())
+    runs.await(spark.sparkContext)
     val index = process.iceberg.index
     val ofDriver = index.planLog.history.newest.map(KeptScan("", _))
     (ofDriver ++ index.keptHistory.ofOthers(settings(spark).history))

@@ -10,10 +10,11 @@ import zonemap.iceberg.fact.{FactBuild, FactLimit, FactRequest, FactResult}
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.ingest.IngestProcess
+import zonemap.spark.metrics.QueryRuns
 import zonemap.spark.scan.SparkProcess
 
 /** The registry of `CALL zonemap.system.<name>`. */
-private[spark] final class Procedures(process: SparkProcess, ingest: IngestProcess) {
+private[spark] final class Procedures(process: SparkProcess, ingest: IngestProcess, runs: QueryRuns) {
   private val index = process.iceberg.index
 
   private val table = Parameter.Table
@@ -253,7 +254,9 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
   val Drop: ZoneMapProcedure = ZoneMapProcedure(
     "drop",
     "Deletes the table's stored index, removes it from this JVM, and lists the deleted files. The table itself does " +
-      "not change. With facts, only these facts leave the index, and gc deletes their files with the last version " +
+      "not change. The next query or commit of a driver with the extension indexes the table again, in memory, and with " +
+      "upkeep=persist in the store too; spark.sql.zonemap.upkeep=off prevents that. " +
+      "With facts, only these facts leave the index, and gc deletes their files with the last version " +
       "that names them.",
     Seq(
       table,
@@ -274,7 +277,7 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
   }
 
   val all: Seq[ZoneMapProcedure] =
-    Seq(Build, Refresh, Status, Prewarm, Merge, Gc, Drop) ++ new DiagnosticProcedures(process, settings).all ++
+    Seq(Build, Refresh, Status, Prewarm, Merge, Gc, Drop) ++ new DiagnosticProcedures(process, settings, runs).all ++
       Seq(new AdviceProcedure(process, settings).Advise) ++ new IngestProcedures(ingest).all
 
   /** @param limit of the facts; `None` if they are only estimated */

@@ -33,6 +33,7 @@ private[procedure] object StatusColumns {
     ResultColumn("files_total", LongType, _.coverage.filesTotal),
     ResultColumn("snapshots_covered", IntegerType, _.coverage.snapshotsCovered),
     ResultColumn("snapshots_total", IntegerType, _.coverage.snapshotsTotal),
-    ResultColumn("lag_seconds", DoubleType, _.lagSeconds)
+    ResultColumn("lag_seconds", DoubleType, _.lagSeconds),
+    ResultColumn("evidence", StringType, _.evidence)
   )
 }

@@ -16,11 +16,11 @@ import zonemap.iceberg.task.PlannerSelfCheck
 import zonemap.iceberg.upkeep.UpkeepProcess
 import zonemap.spark.{SelfCheck, Versions, ZoneMapCatalog, ZoneMapRuntime}
 import zonemap.spark.advice.ObserveScans
-import zonemap.spark.conf.{DocumentedConfs, ZoneMapConf}
+import zonemap.spark.conf.{DocumentedConfs, UnknownConfs, ZoneMapConf}
 import zonemap.spark.explain.ExplainText
 import zonemap.spark.ingest.IngestProcess
 import zonemap.spark.join.{RuntimeJoinRule, StaticJoinRule}
-import zonemap.spark.metrics.DriverMetrics
+import zonemap.spark.metrics.{DriverMetrics, QueryRuns}
 import zonemap.spark.procedure.{ProcedureRule, Procedures, SparkJobRunner}
 import zonemap.spark.rule.{ExpressionRule, LimitRule, TopKRule}
 import zonemap.spark.scan.{PrunedScanStrategy, SparkProcess, SparkTables, SwapRule, TaskMethods}
@@ -36,9 +36,11 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
   private[spark] lazy val observations = new ObserveScans(process)
   private[spark] lazy val rowChecks = new RowChecks(process)
   private[spark] lazy val metrics = new DriverMetrics(process.iceberg, () => ingest.loops)
+  private[spark] lazy val runs = new QueryRuns(process)
+  private[spark] lazy val unknownConfs = new UnknownConfs
   private[spark] lazy val explainText = new ExplainText(swapRule)
   private[spark] lazy val ingest = new IngestProcess(process)
-  private lazy val allProcedures = new Procedures(process, ingest).all
+  private lazy val allProcedures = new Procedures(process, ingest, runs).all
 
   override def selfCheck(): Option[String] = {
     val version = IcebergBuild.version()
@@ -63,7 +65,8 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     extensions.injectHintResolutionRule(_ => ProcedureRule)
     extensions.injectPlanNormalizationRule(_ => swapRule)
     extensions.injectPlanNormalizationRule(_ => ingest.writeRule)
-    extensions.injectPlanNormalizationRule(new RegisterScanRules(_, observations, runtimeJoins, rowChecks, metrics))
+    extensions.injectPlanNormalizationRule(
+      new RegisterScanRules(_, observations, runtimeJoins, rowChecks, metrics, runs, unknownConfs))
     extensions.injectPreCBORule(_ => swapRule)
     extensions.injectPreCBORule(_ => TopKRule)
     extensions.injectPreCBORule(_ => LimitRule)

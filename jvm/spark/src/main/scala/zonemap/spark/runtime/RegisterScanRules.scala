@@ -7,15 +7,16 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 import zonemap.spark.advice.ObserveScans
 import zonemap.spark.aggregate.AggregateRule
+import zonemap.spark.conf.UnknownConfs
 import zonemap.spark.join.RuntimeJoinRule
-import zonemap.spark.metrics.DriverMetrics
+import zonemap.spark.metrics.{DriverMetrics, QueryRuns}
 import zonemap.spark.scan.PlannedBefore
 import zonemap.spark.shadow.RowChecks
 
 /**
  * Adds [[ObserveScans]], [[AggregateRule]] and [[RuntimeJoinRule]] to `session.experimental.extraOptimizations`: only rules of this list
- * run after Spark has planned scans. Also names the explain provider in the session's conf, and adds the metrics of the
- * driver to Spark's metrics system.
+ * run after Spark has planned scans. Also names the explain provider in the session's conf, adds the metrics of the
+ * driver to Spark's metrics system, lets [[QueryRuns]] listen to the application, and warns of unknown confs.
  *
  * Users may set the list and the conf, so every query checks both.
  *
@@ -28,12 +29,16 @@ private[spark] final class RegisterScanRules(
     observations: ObserveScans,
     runtimeJoins: RuntimeJoinRule,
     rowChecks: RowChecks,
-    metrics: DriverMetrics)
+    metrics: DriverMetrics,
+    runs: QueryRuns,
+    unknownConfs: UnknownConfs)
     extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = {
     rowChecks.listenTo(session)
     ExplainProvider.register(conf)
+    unknownConfs.check(conf)
     metrics.registerWith(session.sparkContext)
+    runs.listenTo(session.sparkContext)
     val methods = session.experimental
     // ObserveScans must see the scans before the others wrap or replace them. AggregateRule must run before
     // RuntimeJoinRule: RuntimeJoinRule duplicates the broadcast side, and AggregateRule skips scans that

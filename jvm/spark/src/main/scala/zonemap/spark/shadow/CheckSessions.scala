@@ -1,5 +1,6 @@
 package zonemap.spark.shadow
 
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 
 import zonemap.spark.conf.ZoneMapConf
@@ -17,10 +18,20 @@ private[shadow] final class CheckSessions(user: ClassicSession) {
     val conf = session.sessionState.conf
     confs.foreach { case (key, value) => conf.setConfString(key, value) }
     conf.setConfString(ZoneMapConf.ShadowSample.key, "0")
+    conf.setConfString(CheckSessions.Mark, "true")
     settings.foreach { case (key, value) => conf.setConfString(key, value) }
     session.listenerManager.clear()
     session.experimental.extraOptimizations = user.experimental.extraOptimizations
     session.experimental.extraStrategies = user.experimental.extraStrategies
     session
   }
+}
+
+private[spark] object CheckSessions {
+
+  /** The conf that marks these sessions. */
+  private val Mark = "zonemap.check-session"
+
+  /** Whether the queries of a session are run by zonemap itself, to compare their rows. */
+  def isCheck(session: SparkSession): Boolean = session.conf.getOption(Mark).isDefined
 }

@@ -105,7 +105,20 @@ object ReasonExamples {
     all("LIMIT_OFF", "LIMIT 3", "limit" -> "false"),
     all("JOIN_TYPE", s"f LEFT JOIN $other ON f.id = o.k"),
     all("JOIN_CONDITION", s"f JOIN $other ON f.id < o.k"),
-    ReasonExample("JOIN_ALL_FILES", s"SELECT /*+ MERGE(o) */ * FROM $Table f JOIN $other ON f.id = o.k"),
+    ReasonExample("JOIN_NOT_BROADCAST", s"SELECT /*+ MERGE(o) */ * FROM $Table f JOIN $other ON f.id = o.k"),
+    ReasonExample("JOIN_BROADCAST_SIDE", s"SELECT /*+ BROADCAST(f) */ * FROM $Table f JOIN $other ON f.id = o.k"),
+    ReasonExample(
+      "JOIN_BETWEEN",
+      s"SELECT * FROM (SELECT id, max(i) FROM $Table GROUP BY id) f JOIN (VALUES (3L)) AS o(k) ON f.id = o.k"),
+    all("JOIN_KEY_TYPES", s"f JOIN $other ON f.i = o.k"),
+    all("JOIN_NO_BOUNDS", s"f JOIN (VALUES (3), (5)) AS o(k) ON f.hidden = o.k"),
+    all("JOIN_KEYS_IN_MOST_FILES", s"f JOIN $other ON f.mixed = o.k"),
+    all("JOIN_MANY_KEYS", s"f JOIN (SELECT /*+ BROADCAST */ id AS k FROM RANGE(0, 100000)) o ON f.id = o.k"),
+    all("JOIN_ONE_FILE", s"f JOIN $other ON f.mixed = o.k WHERE f.id = 33"),
+    ReasonExample(
+      "JOIN_NOT_TRIED",
+      "WITH RECURSIVE o AS (SELECT 3L AS k UNION ALL SELECT k + 1 FROM o WHERE k < 5) " +
+        s"SELECT * FROM $Table f JOIN o ON f.id = o.k"),
     all("JOIN_OFF", s"f JOIN $other ON f.id = o.k", "join.static" -> "false", "join.runtime" -> "false"),
     ReasonExample("AGGREGATE_FUNCTION", s"SELECT sum(i) FROM $Table WHERE id >= 10"),
     ReasonExample("AGGREGATE_GROUPING", s"SELECT id % 7, count(*) FROM $Table WHERE id >= 10 GROUP BY id % 7"),
@@ -137,6 +150,9 @@ object ReasonExamples {
     "NOT_PLANNED_YET" -> "EXPLAIN of a plan whose scan was replaced before it was planned",
     "CONDITION_USER_FUNCTION" -> "WHERE my_udf(i) = 3, with a registered UDF",
     "CONDITION_NOT_COUNTED" -> "a store that becomes unreadable between the plan and its explanation",
+    "JOIN_DOUBTFUL_BOUNDS" -> "a join with a table of files that Iceberg's API added, and whose footers cannot be read",
+    "JOIN_SEVERAL_PLACES" -> "a plan in which another rule has copied a scan",
+    "JOIN_SPARK_CONF" -> "`SET spark.sql.exchange.reuse=false`, and a join",
     "AGGREGATE_MANY_GROUPS" -> "GROUP BY a column with more than 10,000 values, each in a file of its own"
   )
 }

@@ -9,6 +9,7 @@ import zonemap.iceberg.report.{Remedies, StockReason, SwapReason}
 import zonemap.iceberg.upkeep.UpkeepProcess
 import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.ingest.IngestProcess
+import zonemap.spark.metrics.QueryRuns
 import zonemap.spark.procedure.{Procedures, ZoneMapProcedure}
 import zonemap.spark.scan.SparkProcess
 
@@ -63,7 +64,7 @@ object ReferencePages {
 
   private def allProcedures: Seq[ZoneMapProcedure] = {
     val process = new SparkProcess(new UpkeepProcess)
-    new Procedures(process, new IngestProcess(process)).all
+    new Procedures(process, new IngestProcess(process), new QueryRuns(process)).all
   }
 
   private def procedures: String = page(

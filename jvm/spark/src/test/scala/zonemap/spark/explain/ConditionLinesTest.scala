@@ -38,10 +38,14 @@ class ConditionLinesTest extends SharedSession {
     "year(ts) = 2025" -> "condition (year(CAST(ts AS DATE)) = 2025): used as ts IN ",
     "id + 1 > 30" -> "condition ((id + 1L) > 30L): used as id IN [30, +inf) by bounds of id",
     "substring(s, 1, 2) = 'k3'" -> "condition (substring(s, 1, 2) = 'k3'): used as s IN ['k3', 'k4') by bounds of s",
-    "p % 2 = 1" -> "condition ((p % 2) = 1): used, evaluated for files with few values of p",
-    "id < i" -> "by bounds of id, bounds of i",
-    "id <> 33" -> "condition (NOT (id = 33L)): used by bounds of id",
-    "NOT (id IN (3, 4))" -> "condition (NOT (id IN (3L, 4L))): used by bounds of id",
+    "p % 2 = 1" -> "condition ((p % 2) = 1): used on the values of files with few values of p",
+    "id < i" -> "evaluated as id < i by bounds of id, bounds of i, kept all files",
+    "id >= 0 AND id < 10" -> "condition (id >= 0L): evaluated by bounds of id, kept all files",
+    "id >= 0 AND id < 10 " -> "condition (id < 10L): used by bounds of id",
+    "p IN (0, 1)" -> "condition p IN (0, 1): evaluated by partitions, for all rows, kept all files",
+    "p % 2 < 2" -> "condition ((p % 2) < 2): evaluated on the values of files with few values of p, kept all files",
+    "id <> 33" -> "condition (NOT (id = 33L)): evaluated by bounds of id, kept all files",
+    "NOT (id IN (3, 4))" -> "condition (NOT (id IN (3L, 4L))): evaluated by bounds of id, kept all files",
     "NOT (s LIKE 'k3%')" -> "used by bounds of s"
   )
 
@@ -103,7 +107,9 @@ class ConditionLinesTest extends SharedSession {
     assert(only("s LIKE '%y12%'").endsWith("by the fact ngrams(s)"))
     assert(only("s LIKE '%y12%' OR id = 3").endsWith("by the fact ngrams(s), bounds of id"))
     assert(only("s = 'key125'").endsWith(": used by bounds of s, the fact ngrams(s)"))
-    assert(of("s = 'key125'").exists(_.endsWith("s IS NOT NULL): used by bounds of s")), of("s = 'key125'"))
+    assert(lines(s"SELECT id FROM $name WHERE s = 'key125'", "Spark adds") == Seq("Spark adds: s IS NOT NULL"))
+    val checked = lines(s"SELECT id FROM $name WHERE s IS NOT NULL", "condition ")
+    assert(checked == Seq("condition (s IS NOT NULL): evaluated by bounds of s, kept all files"), checked)
     for (where <- Seq("s LIKE '%07'", "s LIKE '%07' OR id = 3", "NOT (s LIKE '%y12%')", "s RLIKE 'y12'")) {
       val found = only(where)
       assert(found.contains("not used, CONDITION_TEXT_INSIDE") && !found.contains("would prune"), found)
@@ -112,10 +118,11 @@ class ConditionLinesTest extends SharedSession {
   }
 
   test("a condition that Spark made after it pushed filters to the scan") {
-    val found =
-      lines(s"SELECT * FROM $table a WHERE a.i = (SELECT max(b.i) FROM $table b WHERE b.id = a.id)", "condition ")
-    assert(found.exists(_.contains("id IS NOT NULL): not used, CONDITION_NOT_PUSHED (")), found)
-    assert(!found.exists(_.contains("CONDITION_FUNCTION")), found)
+    val query = s"SELECT * FROM $table a WHERE a.i = (SELECT max(b.i) FROM $table b WHERE b.id = a.id)"
+    assert(lines(query, "condition ").forall(!_.contains("IS NOT NULL")), section(query))
+    assert(lines(query, "Spark adds: ").exists(_.contains("id IS NOT NULL")), section(query))
+    val codes = sql(s"CALL zonemap.system.why_not(query => '$query')").select("code").collect().map(_.getString(0))
+    assert(codes.contains("CONDITION_NOT_PUSHED") && !codes.contains("CONDITION_FUNCTION"), codes.toSeq)
   }
 
   test("a condition is printed as it was written, without the test for null that Spark adds to a function's call") {
@@ -189,13 +196,71 @@ class ConditionLinesTest extends SharedSession {
     assert(rows(sql(s"SELECT f.id FROM $table f CROSS JOIN (VALUES (12L)) AS v(k)")).size == 50)
     assert(join(s"SELECT * FROM $table f JOIN $other o ON f.id < o.k").exists(_.contains("JOIN_CONDITION")))
     assert(join(s"SELECT * FROM $table f JOIN $other o ON f.id % 7 = o.k").exists(_.contains("JOIN_CONDITION")))
-    assert(
-      join(s"SELECT /*+ MERGE(o) */ * FROM $table f JOIN $other o ON f.id = o.k").exists(_.contains("JOIN_ALL_FILES")))
     withConf("spark.sql.zonemap.join.static" -> "false", "spark.sql.zonemap.join.runtime" -> "false") {
       assert(join(s"SELECT * FROM $table f JOIN $other o ON f.id = o.k").exists(_.contains("JOIN_OFF")))
     }
     val pruned = s"SELECT f.id FROM $table f JOIN VALUES (12L), (14L) AS v(k) ON f.id = v.k"
     assert(join(pruned).isEmpty && section(pruned).contains("join pruning on id: 5 -> 1 files"))
+  }
+
+  private val few = "(SELECT CAST(id AS INT) AS k FROM RANGE(20, 22)) o"
+
+  private def joins: Seq[(String, OperatorReason)] = {
+    import OperatorReason._
+    Seq(
+      s"SELECT /*+ MERGE(o) */ * FROM $table f JOIN $few ON f.i = o.k" ->
+        JoinNotBroadcast("i", "a hint selects another join"),
+      s"SELECT f.id FROM $table f RIGHT JOIN $few ON f.i = o.k" -> JoinBroadcastSide("i"),
+      s"SELECT /*+ BROADCAST(f) */ f.id FROM $table f JOIN $few ON f.i = o.k" -> JoinBroadcastSide("i"),
+      s"SELECT f.i FROM (SELECT i FROM $table UNION ALL SELECT hidden FROM $table) f JOIN $few ON f.i = o.k" ->
+        JoinBetween("a union"),
+      s"SELECT f.i FROM (SELECT i, max(id) AS m FROM $table GROUP BY i) f JOIN $few ON f.i = o.k" ->
+        JoinBetween("an aggregate"),
+      s"SELECT f.i, f.m FROM (SELECT i, row_number() OVER (ORDER BY id) AS m FROM $table) f JOIN $few ON f.i = o.k" ->
+        JoinBetween("a window"),
+      s"SELECT f.i FROM (SELECT i FROM $table LIMIT 30) f JOIN $few ON f.i = o.k" -> JoinBetween("a LIMIT"),
+      s"SELECT f.i FROM (SELECT * FROM $table WHERE rand() < 0.5) f JOIN $few ON f.i = o.k" ->
+        JoinBetween("an expression that is not deterministic"),
+      s"SELECT f.i FROM (SELECT a.* FROM $table a LEFT ANTI JOIN (SELECT id AS x FROM RANGE(3)) ON a.id = x) f " +
+        s"JOIN $few ON f.i = o.k" -> JoinBetween("a join of type LEFT ANTI"),
+      s"SELECT f.id FROM $table f JOIN (SELECT id AS k FROM RANGE(20, 22)) o ON f.i = o.k" ->
+        JoinKeyTypes("i", "INT", "BIGINT"),
+      s"SELECT f.id FROM $table f JOIN (SELECT id AS k FROM RANGE(20, 22)) o ON f.s = o.k" ->
+        JoinKeyTypes("s", "STRING", "BIGINT"),
+      s"SELECT f.id FROM $table f WHERE f.i IN (SELECT id FROM RANGE(20, 22))" -> JoinKeyTypes("i", "INT", "BIGINT"),
+      s"SELECT f.id FROM $table f JOIN $few ON f.hidden = o.k" -> JoinNoBounds("hidden"),
+      s"SELECT f.id FROM (SELECT id, i + 1 AS j FROM $table) f JOIN $few ON f.j = o.k" -> JoinCondition,
+      s"SELECT f.id FROM $table f JOIN (SELECT /*+ BROADCAST */ id AS k FROM RANGE(0, 90000)) o ON f.id = o.k" ->
+        JoinManyKeys("id", "up to 90000 rows"),
+      s"SELECT f.id FROM $table f JOIN $few ON f.hidden = o.k WHERE f.id = 3" -> JoinOneFile,
+      s"SELECT f.id FROM $table f WHERE f.id NOT IN (SELECT id FROM RANGE(3))" -> JoinType("a join of type LEFT ANTI")
+    )
+  }
+
+  test("joins: each reason why keys do not prune at run time, by a query that causes it") {
+    withConf("spark.sql.zonemap.join.static" -> "false") {
+      val others = joins.filterNot { case (query, reason) =>
+        lines(query, "join keys").contains(s"join keys: not used, ${reason.code} (${reason.message})")
+      }
+      assert(
+        others.isEmpty,
+        others.map { case (query, reason) => s"$reason: $query\n${section(query)}" }.mkString("\n"))
+      withConf("spark.sql.autoBroadcastJoinThreshold" -> "10") {
+        val found = lines(s"SELECT f.id FROM $table f JOIN $few ON f.i = o.k", "join keys")
+        assert(found.exists(_.matches(".*JOIN_NOT_BROADCAST .*: its size is about [0-9.]+ KB, and .* is 10\\)")), found)
+      }
+      withConf("spark.sql.autoBroadcastJoinThreshold" -> "10") {
+        val found = lines(s"SELECT f.id FROM $table f RIGHT JOIN $few ON f.i = o.k", "join keys")
+        assert(found.exists(_.contains(": in a join of type RIGHT OUTER it broadcasts this side only)")), found)
+      }
+      val cross = s"SELECT f.id FROM $table f CROSS JOIN $few WHERE f.i = o.k"
+      assert(section(cross).contains("join pruning on i: at run time"), section(cross))
+      assert(rows(sql(cross)) == Seq("[20]", "[21]"))
+    }
+    withConf("spark.sql.zonemap.join.runtime" -> "false") {
+      val found = lines(s"SELECT f.id FROM $table f JOIN (SELECT id FROM RANGE(50)) o ON f.id = o.id", "join keys")
+      assert(found == Seq("join keys: not used, JOIN_OFF (spark.sql.zonemap.join.runtime is false)"), found)
+    }
   }
 
   test("aggregates: why none is answered, once for each scan") {

@@ -8,13 +8,14 @@ import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
-import org.apache.iceberg.{DataFiles, Metrics, Schema, Table}
+import org.apache.iceberg.{AppendFiles, DataFiles, Metrics, Schema, Table}
 import org.apache.iceberg.expressions.Expressions
 import org.apache.iceberg.spark.Spark3Util
 import org.apache.iceberg.spark.source.SparkTable
 import org.apache.iceberg.types.{Conversions, Types}
-import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2Relation}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Union}
+import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
+import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2Relation, DataSourceV2ScanRelation}
 import org.apache.spark.sql.functions.udf
 
 import zonemap.core.io.ByteSource
@@ -25,6 +26,7 @@ import zonemap.iceberg.snapshot.{LiveSegment, SegmentOrigin, SnapshotIndex, Snap
 import zonemap.iceberg.store.Level
 import zonemap.spark.SharedSession
 import zonemap.spark.docs.ReasonExamples
+import zonemap.spark.join.NotPrunedByKeys
 import zonemap.spark.scan.SwapRule
 import zonemap.spark.shadow.WrongIndex
 
@@ -198,26 +200,57 @@ class ReasonStatesTest extends SharedSession {
     rowsOf(plan)
   }
 
-  state("AGGREGATE_MANY_GROUPS") {
-    val name = "lake.db.many_groups"
+  state("JOIN_DOUBTFUL_BOUNDS") {
+    val name = forged("doubtful_bounds", files = 8)(_ => ())
+    whyNot(s"SELECT f.id FROM $name f JOIN (VALUES (3L)) AS o(k) ON f.id = o.k")
+  }
+
+  private def joined(table: String): QueryExecution =
+    sql(s"SELECT f.id FROM $table f JOIN (SELECT id AS k FROM RANGE(2)) o ON f.id = o.k").queryExecution
+
+  private def reasonsOf(plan: LogicalPlan): Seq[(String, String)] =
+    plan
+      .collect { case scan: DataSourceV2ScanRelation => NotPrunedByKeys.reasonsFor(scan) }
+      .flatten
+      .map(reason => reason.code -> reason.message)
+
+  state("JOIN_SEVERAL_PLACES") {
+    val plan = withConf("spark.sql.zonemap.join.runtime" -> "false")(joined(built("several_places")).optimizedPlan)
+    reasonsOf(runtime.runtimeJoins(Union(plan, plan)))
+  }
+
+  state("JOIN_SPARK_CONF") {
+    withConf("spark.sql.exchange.reuse" -> "false", "spark.sql.zonemap.join.static" -> "false")(
+      rowsOf(joined(built("spark_conf")).executedPlan))
+  }
+
+  /** A table of files that do not exist, each with one id. */
+  private def forged(table: String, files: Int)(commit: AppendFiles => Unit): String = {
+    val name = s"lake.db.$table"
     sql(s"CREATE OR REPLACE TABLE $name (id BIGINT) USING iceberg")
-    val table = load(name)
-    val append = table.newAppend()
-    (0 until 10001).foreach { k =>
+    val loaded = load(name)
+    val append = loaded.newAppend()
+    (0 until files).foreach { k =>
       val bound = Conversions.toByteBuffer(Types.LongType.get(), Long.box(k.toLong))
       val one = Map(Int.box(1) -> Long.box(1)).asJava
       val none = Map(Int.box(1) -> Long.box(0)).asJava
       val bounds = Map(Int.box(1) -> bound).asJava
       append.appendFile(
         DataFiles
-          .builder(table.spec())
-          .withPath(s"${table.location()}/data/$k.parquet")
+          .builder(loaded.spec())
+          .withPath(s"${loaded.location()}/data/$k.parquet")
           .withFileSizeInBytes(100)
           .withMetrics(new Metrics(1L, one, one, none, null, bounds, bounds))
           .build())
     }
-    append.set("spark.app.id", "example").commit()
+    commit(append)
+    append.commit()
     build(name)
+    name
+  }
+
+  state("AGGREGATE_MANY_GROUPS") {
+    val name = forged("many_groups", files = 10001)(_.set("spark.app.id", "example"): Unit)
     whyNot(s"SELECT id, count(*) FROM $name GROUP BY id")
   }
 

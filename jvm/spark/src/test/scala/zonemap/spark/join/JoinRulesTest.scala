@@ -181,13 +181,20 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
     val planned = optimized(byKeys("k.name = 'n14'")).collect { case scan: DataSourceV2ScanRelation => scan }
     assert(planned.nonEmpty)
     val rule =
-      new RegisterScanRules(spark, runtime.observations, runtime.runtimeJoins, runtime.rowChecks, runtime.metrics)
+      new RegisterScanRules(
+        spark,
+        runtime.observations,
+        runtime.runtimeJoins,
+        runtime.rowChecks,
+        runtime.metrics,
+        runtime.runs,
+        runtime.unknownConfs)
     planned.foreach(rule.apply(_))
     assert(planned.forall(PlannedBefore.isMarked))
     val fresh = optimized(byKeys("k.name = 'n14'")).collect { case scan: DataSourceV2ScanRelation => scan }
     assert(!fresh.exists(PlannedBefore.isMarked))
     def known = new KnownScans(ofDelta = false, runtime.swapRule)
-    assert(fresh.exists(known.of(_).isDefined) && !planned.exists(known.of(_).isDefined))
+    assert(fresh.exists(known.of(_).isRight) && !planned.exists(known.of(_).isRight))
   }
 
   /** Plans a command without executing it. */

@@ -120,6 +120,73 @@ class HistoryTest extends SharedSession {
     assert(steps.all.head.filesBefore == 100 && steps.all.last.filesBefore == 85 && steps.all.last.bytesAfter == 960)
   }
 
+  private def runs(table: String): Seq[Long] = history(s"table => '$table'").map(_.getAs[Long]("runs"))
+
+  private def built(name: String): String = {
+    val table = newTable(name)
+    build(table)
+    table
+  }
+
+  test("runs: the executions of a query, and none of its explanations") {
+    val table = built("history_runs")
+    val query = s"SELECT * FROM $table WHERE id = 33"
+    sql(s"EXPLAIN $query").collect()
+    sql(s"CALL zonemap.system.why_not(query => '$query')").collect()
+    sql(s"CALL zonemap.system.advise(table => '$table')").collect()
+    sql(query).queryExecution.executedPlan
+    assert(runs(table).size >= 3 && runs(table).forall(_ == 0), runs(table))
+    val frame = sql(query)
+    frame.collect()
+    assert(runs(table).head == 1)
+    frame.collect()
+    assert(runs(table).head == 2)
+    frame.count()
+    assert(runs(table).take(2) == Seq(1, 2), "another plan")
+    sql(s"SELECT count(*) FROM $table WHERE id >= 30").collect()
+    assert(runs(table).head == 1 && newest(table).getAs[Long]("files_kept") == 2, "answered from the index")
+    sql(s"INSERT INTO $table SELECT id + 100, p, s FROM $table WHERE id = 44")
+    assert(runs(table).head == 1, "a command that reads the table")
+  }
+
+  test("runs: adaptive execution plans the stages of a query again, and its scans run once") {
+    val table = built("history_adaptive")
+    withConf("spark.sql.autoBroadcastJoinThreshold" -> "-1", "spark.sql.adaptive.enabled" -> "true") {
+      val text = s"SELECT a.id FROM $table a JOIN $table b ON a.id = b.id WHERE a.p = 1 AND b.s < '4' ORDER BY a.s"
+      assert(sql(text).collect().nonEmpty)
+      assert(runs(table) == Seq(1, 1), history(s"table => '$table'"))
+    }
+  }
+
+  test("runs: a cached query reads its files once") {
+    val table = built("history_cached")
+    val cached = sql(s"SELECT * FROM $table WHERE id < 20").cache()
+    try {
+      (0 until 3).foreach(_ => assert(cached.count() == 20))
+      assert(runs(table).sum == 1, runs(table))
+    } finally cached.unpersist(): Unit
+  }
+
+  test("runs: a query that fails has run") {
+    val table = built("history_failed")
+    intercept[Exception](sql(s"SELECT raise_error(s) FROM $table WHERE id = 33").collect())
+    assert(runs(table) == Seq(1))
+    intercept[Exception](sql(s"SELECT nope FROM $table WHERE id = 33").collect())
+    assert(runs(table) == Seq(1), "a query that cannot be planned has not")
+  }
+
+  test("runs: shadow mode runs queries again, which does not count") {
+    val table = built("history_shadow")
+    val compared = runtime.rowChecks.compared
+    withConf("spark.sql.zonemap.shadow.sample" -> "1", "spark.sql.zonemap.shadow" -> "true") {
+      sql(s"SELECT * FROM $table WHERE id = 33").collect()
+      val deadline = System.nanoTime() + 60000000000L
+      while (runtime.rowChecks.compared == compared && System.nanoTime() < deadline) Thread.sleep(50)
+      assert(runtime.rowChecks.compared > compared)
+    }
+    assert(runs(table).sum == 1 && runs(table).size > 1, runs(table))
+  }
+
   test("mistakes") {
     val unknown = intercept[Exception](history("table => 'lake.db.nope'"))
     assert(unknown.toString.contains("Cannot show the history of 'lake.db.nope'"), unknown)

@@ -1,4 +1,4 @@
-"""A proxy before a REST catalog, on the loopback, that loses, delays and repeats the commits of tables."""
+"""A proxy before a REST catalog, on the loopback: it loses, delays and repeats commits of tables, and changes answers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import http.client
 import re
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
@@ -37,8 +37,9 @@ _OF_ONE_CONNECTION = {
 class FaultyProxy:
     """Forwards requests to a catalog. Each commit takes the next of the planned faults; without one, it is forwarded."""
 
-    def __init__(self, target: str) -> None:
+    def __init__(self, target: str, changed: Callable[[bytes], bytes]) -> None:
         self.target = urlsplit(target)
+        self._changed = changed
         self._answers: list[int] = []
         self._faults: list[str] = []
         self._late: list[threading.Thread] = []
@@ -95,7 +96,7 @@ class FaultyProxy:
         if commit:
             with self._lock:
                 self._answers.append(answer.status)
-        return answer.status, answer.getheaders(), content
+        return answer.status, answer.getheaders(), self._changed(content)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -148,9 +149,11 @@ def _error(status: int) -> bytes:
 
 
 @contextmanager
-def faulty_proxy(target: str) -> Iterator[tuple[FaultyProxy, str]]:
-    """Runs the proxy; yields it and its URL."""
-    proxy = FaultyProxy(target)
+def faulty_proxy(
+    target: str, changed: Callable[[bytes], bytes] = lambda content: content
+) -> Iterator[tuple[FaultyProxy, str]]:
+    """Runs the proxy; yields it and its URL. `changed` returns what the client gets instead of a body."""
+    proxy = FaultyProxy(target, changed)
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"proxy": proxy}))
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, daemon=True)

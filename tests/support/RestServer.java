@@ -1,4 +1,5 @@
 import java.net.InetSocketAddress;
+import java.util.HashMap;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.iceberg.CatalogUtil;
@@ -13,15 +14,19 @@ import org.sparkproject.jetty.servlet.ServletHolder;
 /**
  * Iceberg's own REST catalog (its test servlet and adapter) over a JDBC catalog, on a free port of the loopback.
  * Prints the port; ends when its stdin ends. Run as a source file: java -cp ... RestServer.java sqlite-url warehouse
+ * key=value..., with further properties of the JDBC catalog.
  */
 public final class RestServer {
   public static void main(String[] arguments) throws Exception {
-    Map<String, String> properties =
-        Map.of(
-            "catalog-impl", "org.apache.iceberg.jdbc.JdbcCatalog",
-            "uri", arguments[0],
-            "warehouse", arguments[1],
-            "jdbc.schema-version", "V1");
+    Map<String, String> properties = new HashMap<>();
+    properties.put("catalog-impl", "org.apache.iceberg.jdbc.JdbcCatalog");
+    properties.put("uri", arguments[0]);
+    properties.put("warehouse", arguments[1]);
+    properties.put("jdbc.schema-version", "V1");
+    for (int i = 2; i < arguments.length; i++) {
+      String[] pair = arguments[i].split("=", 2);
+      properties.put(pair[0], pair[1]);
+    }
     Catalog backend = CatalogUtil.buildIcebergCatalog("backend", properties, new Configuration());
     ServletContextHandler context = new ServletContextHandler(ServletContextHandler.NO_SESSIONS);
     context.addServlet(new ServletHolder(new RESTCatalogServlet(new RESTCatalogAdapter(backend))), "/*");

@@ -1,0 +1,109 @@
+package zonemap.spark.metrics
+
+import java.lang.ref.WeakReference
+import java.util.{Collections, IdentityHashMap}
+
+import org.apache.iceberg.spark.source.SparkTable
+import org.apache.spark.SparkContext
+import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
+import org.apache.spark.sql.execution.{LocalTableScanExec, QueryExecution, SQLExecution, SparkPlan}
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
+import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+import org.apache.spark.sql.execution.ui.{SparkListenerSQLExecutionEnd, SparkListenerSQLExecutionStart}
+
+import zonemap.iceberg.plan.ZoneMapTable
+import zonemap.iceberg.report.PlanReport
+import zonemap.spark.aggregate.AnsweredScan
+import zonemap.spark.scan.{Guarded, IcebergScans, SparkProcess}
+import zonemap.spark.shadow.CheckSessions
+
+/**
+ * Counts the executions of planned scans, for `history`, the report and the metrics: a scan of a query runs once with
+ * each execution of the query, whether it succeeds or fails, and a scan below Spark's cache once, with the first query
+ * that reads the cache. A plan that is only explained does not run, nor do the queries of shadow mode and `verify`.
+ *
+ * Spark calls this listener on the thread of its events, shortly after the execution. Thread-safe.
+ */
+private[spark] final class QueryRuns(process: SparkProcess) extends SparkListener with AdaptiveSparkPlanHelper {
+  import QueryRuns._
+
+  @volatile private var listensTo = new WeakReference[SparkContext](null)
+
+  /** The newest execution whose start this listener has seen. Guarded by this object's lock. */
+  private var newestStarted = -1L
+
+  /** Listens to an application, if this listener does not yet. */
+  def listenTo(context: SparkContext): Unit =
+    if (listensTo.get ne context) synchronized {
+      if (listensTo.get ne context) {
+        context.addSparkListener(this)
+        listensTo = new WeakReference(context)
+      }
+    }
+
+  /**
+   * Waits until the executions are counted that ended before the caller's own began, which Spark's events tell in their
+   * order; for [[MostWaitMillis]] at most. Does nothing outside an execution.
+   */
+  def await(context: SparkContext): Unit =
+    Option(context.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)).flatMap(_.toLongOption).foreach { own =>
+      val deadline = System.nanoTime() + MostWaitMillis * 1000000
+      synchronized {
+        var left = MostWaitMillis
+        while (newestStarted < own && left > 0 && (listensTo.get eq context)) {
+          wait(left)
+          left = (deadline - System.nanoTime()) / 1000000
+        }
+      }
+    }
+
+  override def onOtherEvent(event: SparkListenerEvent): Unit =
+    event match {
+      case start: SparkListenerSQLExecutionStart =>
+        synchronized {
+          newestStarted = newestStarted.max(start.executionId)
+          notifyAll()
+        }
+      case end: SparkListenerSQLExecutionEnd =>
+        Guarded.orNothing[Unit]("a count of its runs") {
+          Option(QueryEnd.query(end)).filterNot(isOfCheck).foreach(query => count(query.executedPlan, isCached = false))
+          None
+        }: Unit
+      case _ => ()
+    }
+
+  private def isOfCheck(query: QueryExecution): Boolean = CheckSessions.isCheck(query.sparkSession)
+
+  private def count(plan: SparkPlan, isCached: Boolean): Unit = {
+    // the subqueries of dynamic pruning have copies of plans with the same scans
+    val seen = Collections.newSetFromMap(new IdentityHashMap[PlanReport, java.lang.Boolean])
+    def ran(table: ZoneMapTable, report: Option[PlanReport]): Unit =
+      report.filter(found => seen.add(found) && !(isCached && found.runs.get > 0)).foreach {
+        process.iceberg.index.ran(_, table.pinned.settings)
+      }
+    collectWithSubqueries(plan) {
+      case scan: BatchScanExec =>
+        tableOf(scan).foreach(ours => ran(ours, IcebergScans.report(scan.scan).orElse(Option(ours.lastPlan()))))
+      case rows: LocalTableScanExec =>
+        rows.logicalLink.flatMap(_.getTagValue(AnsweredScan.Tag)).foreach { answered =>
+          ran(answered.table, answered.report.orElse(Option(answered.table.lastPlan())))
+        }
+      case cached: InMemoryTableScanExec => count(cached.relation.cachedPlan, isCached = true)
+    }: Unit
+  }
+
+  private def tableOf(scan: BatchScanExec): Option[ZoneMapTable] =
+    scan.table match {
+      case spark: SparkTable =>
+        spark.table() match {
+          case ours: ZoneMapTable => Some(ours)
+          case _                  => None
+        }
+      case _ => None
+    }
+}
+
+private object QueryRuns {
+  private val MostWaitMillis = 5000L
+}
