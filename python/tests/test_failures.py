@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from zonemap import ZonemapError, failures, follow, ingest
+from zonemap import ZonemapError, failures, follow
 
 SENTENCE = "Cannot build 'lake.db.t': it is encrypted. Query it without an index."
 FRAMES = "\tat zonemap.spark.X.call(X.scala:7)\n\tat java.base/java.lang.Thread.run(Thread.java:1)"
@@ -125,14 +125,13 @@ class _Driver:
         return SimpleNamespace(_jsc=SimpleNamespace(sc=lambda: context))
 
 
-@pytest.mark.parametrize("loop", [follow.follow, ingest.commit_loop])
 @pytest.mark.parametrize("stopped", [True, ConnectionRefusedError("no JVM")])
-def test_a_loop_ends_with_an_error_when_its_driver_has_ended(loop: Any, stopped: bool | Exception) -> None:
+def test_a_loop_ends_with_an_error_when_its_driver_has_ended(stopped: bool | Exception) -> None:
     stop = threading.Event()
     alarm = threading.Timer(5, stop.set)
     alarm.start()
     with pytest.raises(ZonemapError, match="the Spark driver of this process has ended"):
-        loop(_Driver(stopped), ["t"], every_seconds=0.01, stop=stop, report=lambda line: None)
+        follow.follow(_Driver(stopped), ["t"], every_seconds=0.01, stop=stop, report=lambda line: None)
     alarm.cancel()
 
 

@@ -26,6 +26,12 @@ def spark_version() -> str | None:
     return (_of_home(Path(home)) if home else None) or _of_package()
 
 
+def home() -> Path | None:
+    """Returns the folder of the Spark that this process would start, with ``bin`` and ``jars``; None without one."""
+    given = os.environ.get("SPARK_HOME")
+    return Path(given) if given else next(iter(_package_folders()), None)
+
+
 def pair(version: str) -> tuple[int, int]:
     """Returns (major, minor) of a version text, and (0, 0) if it has none."""
     numbers = re.findall(r"\d+", version)[:2]
@@ -71,13 +77,18 @@ def _of_home(home: Path) -> str | None:
 
 def _of_package() -> str | None:
     """Returns the version in the file ``version.py`` of the package that an import would load."""
-    try:
-        spec = util.find_spec("pyspark")
-    except ValueError:
-        return None
-    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
-        file = Path(folder) / "version.py"
+    for folder in _package_folders():
+        file = folder / "version.py"
         match = _PACKAGE_VERSION.search(file.read_text(encoding="utf-8")) if file.is_file() else None
         if match:
             return match.group(1)
     return None
+
+
+def _package_folders() -> list[Path]:
+    """Returns the folders of the package ``pyspark`` that an import would load; none without the package."""
+    try:
+        spec = util.find_spec("pyspark")
+    except ValueError:
+        return []
+    return [Path(folder) for folder in (spec.submodule_search_locations or ())] if spec is not None else []

@@ -82,7 +82,7 @@ def configure(
     Warns:
         ZonemapWarning: an existing value was kept, or zonemap cannot be added to the session.
     """
-    options = _options(builder)
+    options = options_of(builder)
     settings = _settings(
         dual_index,
         enabled=enabled,
@@ -236,7 +236,7 @@ def _has_iceberg(conf: CurrentConf) -> bool:
     return packages or spark_jars.has_file(conf.items(confs.JARS), spark_jars.ICEBERG_RUNTIME)
 
 
-def _options(builder: Any) -> dict[str, Any]:
+def options_of(builder: Any) -> dict[str, Any]:
     """Returns the options of a session builder; any other object is an argument of a wrong type."""
     options = getattr(builder, "_options", None)
     if isinstance(options, dict) and callable(getattr(builder, "getOrCreate", None)):

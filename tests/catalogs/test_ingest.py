@@ -6,9 +6,11 @@ import os
 import random
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from support import product
+from ingest import lake
+from support import product, session
 from support.compare import assert_planned_by_index, assert_rows_equal_off_on
 from support.faulty_proxy import (
     BROKEN,
@@ -85,6 +87,34 @@ def test_appends_become_visible_and_are_planned_from_the_index(catalogs, table: 
     sql = f"SELECT * FROM {table} WHERE id BETWEEN 40 AND 60"
     assert_planned_by_index(catalogs, sql)
     assert_rows_equal_off_on(catalogs, sql, at_least=21)
+
+
+@pytest.mark.parametrize(("catalog", "kind"), [("rest", "SparkCatalog"), ("spark_catalog", "SparkSessionCatalog")])
+def test_the_process_without_a_session_commits(catalogs, rest_url: str, base: Path, catalog: str, kind: str) -> None:
+    table = make(catalogs, f"{catalog}.ingested.process")
+    append(catalogs, table, 0, 50)
+    places = {
+        "rest": {"type": "rest", "uri": rest_url},
+        "spark_catalog": {"type": "hadoop", "warehouse": base / "session"},
+    }
+    confs = {
+        "spark.jars": session.iceberg_jar(),
+        f"spark.sql.catalog.{catalog}": f"org.apache.iceberg.spark.{kind}",
+        **{f"spark.sql.catalog.{catalog}.{key}": value for key, value in places[catalog].items()},
+    }
+    settings = [part for key, value in confs.items() for part in ("--conf", f"{key}={value}")]
+    log = base / f"process-{catalog}.log"
+    process = lake.start_python(["zonemap", "commit-loop", table, "--every", "0.2", *settings], log)
+    try:
+        append(catalogs, table, 50, 100)
+        states = [row.state for row in product.call(catalogs, "ingest_wait", table, ", timeout_seconds => 120")]
+        assert set(states) <= {"visible"}, log.read_text()
+        process.terminate()
+        assert process.wait(60) == 0, log.read_text()
+    finally:
+        process.kill()
+    assert f"{table}: 2 records committed, 100 rows; 0 pending" in log.read_text()
+    assert_each_append_is_visible_once(catalogs, table, 100)
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+import types
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pyiceberg.catalog.sql import SqlCatalog
@@ -29,19 +30,21 @@ def python_catalog(sqlite: Path, warehouse: str) -> SqlCatalog:
 
 
 def start_committer(
-    names: Sequence[str], sqlite: Path, warehouse: str, log: Path, *, report_seconds: float
+    names: Sequence[str],
+    sqlite: Path,
+    warehouse: str,
+    log: Path,
+    *,
+    report_seconds: float,
+    more: Mapping[str, str] = types.MappingProxyType({}),
 ) -> subprocess.Popen[bytes]:
-    """Starts `zonemap commit-loop` in a process group of its own, with the JVM that it starts."""
+    """Starts `zonemap commit-loop` in a process group of its own, with the confs `more`; the JVM is that process."""
     confs = {
         **catalog_confs(sqlite, warehouse),
-        "spark.master": "local[1]",
-        "spark.ui.enabled": "false",
-        "spark.driver.memory": "512m",
-        "spark.driver.host": "127.0.0.1",
         "spark.driver.extraJavaOptions": session.JVM_FLAGS,
         **session.quick_files(),
-        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
         "spark.sql.zonemap.ingest.interval": "200ms",
+        **more,
     }
     settings = [part for key, value in confs.items() for part in ("--conf", f"{key}={value}")]
     return start_python(["zonemap", "commit-loop", *names, "--every", str(report_seconds), *settings], log)
@@ -49,7 +52,7 @@ def start_committer(
 
 def start_python(module: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
     """Starts `python -m module` in a process group of its own; it imports what this process can import."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     with log.open("ab") as output:
         return subprocess.Popen(
             [sys.executable, "-m", *module],

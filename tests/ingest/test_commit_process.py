@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
+import socket
 import subprocess
-from collections.abc import Iterator
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,9 +27,16 @@ pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
 
 
 @contextmanager
-def committer(name: str, sqlite: Path, warehouse: str, log: Path) -> Iterator[subprocess.Popen[bytes]]:
+def committer(
+    name: str,
+    sqlite: Path,
+    warehouse: str,
+    log: Path,
+    confs: Mapping[str, str] | None = None,
+    arguments: Sequence[str] = (),
+) -> Iterator[subprocess.Popen[bytes]]:
     """Runs the command until the block ends."""
-    process = lake.start_committer([name], sqlite, warehouse, log, report_seconds=0.2)
+    process = lake.start_committer([name, *arguments], sqlite, warehouse, log, report_seconds=0.2, more=confs or {})
     try:
         yield process
     finally:
@@ -33,10 +45,12 @@ def committer(name: str, sqlite: Path, warehouse: str, log: Path) -> Iterator[su
         process.wait()
 
 
-def jvm_of(process: subprocess.Popen[bytes]) -> int:
-    """Returns the JVM that the command has started."""
-    (child,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    return int(child)
+def resident_bytes(process: subprocess.Popen[bytes]) -> int:
+    """Returns the memory of the process; the JVM has taken its place."""
+    assert Path(f"/proc/{process.pid}/comm").read_text() == "java\n"
+    found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{process.pid}/status").read_text())
+    assert found is not None
+    return int(found[1]) * 1024
 
 
 def test_process_is_killed_and_started_again(spark, sqlite: Path, base: Path, tmp_path: Path) -> None:
@@ -52,13 +66,12 @@ def test_process_is_killed_and_started_again(spark, sqlite: Path, base: Path, tm
         with committer(name, sqlite, warehouse, tmp_path / "first.log") as process:
             assert write(5)[-1].wait(120).visible
             late = write(30)
-            # The JVM alone dies, as when memory is short: the command ends too, so that a supervisor starts it again.
-            os.kill(jvm_of(process), signal.SIGKILL)
+            os.kill(process.pid, signal.SIGKILL)
             late += write(5)
-            assert process.wait(120) == 2, (tmp_path / "first.log").read_text()
-        assert "the Spark driver of this process has ended" in (tmp_path / "first.log").read_text()
+            assert process.wait(120) == -signal.SIGKILL
         with committer(name, sqlite, warehouse, tmp_path / "second.log") as process:
             assert all(receipt.wait(120).visible for receipt in late)
+            assert resident_bytes(process) < 600 * 1024**2
             os.kill(process.pid, signal.SIGTERM)
             assert process.wait(60) == 0, (tmp_path / "second.log").read_text()
     catalog.close()
@@ -66,3 +79,42 @@ def test_process_is_killed_and_started_again(spark, sqlite: Path, base: Path, tm
     spark.sql(f"REFRESH TABLE {name}")
     with product.off(spark):
         assert sorted(row.id for row in spark.table(name).collect()) == list(range(40))
+
+
+def test_prometheus_page_and_lines_of_json(spark, sqlite: Path, base: Path, tmp_path: Path) -> None:
+    name = tables.create(spark, "lake.ingest.python_process_metrics", "id BIGINT")
+    warehouse = f"file:{base / 'ingest'}"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    more = {
+        "spark.ui.enabled": "true",
+        "spark.ui.port": str(port),
+        "spark.metrics.conf.*.sink.prometheusServlet.class": "org.apache.spark.metrics.sink.PrometheusServlet",
+        "spark.metrics.conf.*.sink.prometheusServlet.path": "/metrics/prometheus",
+    }
+    log = tmp_path / "metrics.log"
+    arguments = ("--output", "json")
+    with committer(name, sqlite, warehouse, log, more, arguments) as process:
+        with Writer(name, catalog=lake.python_catalog(sqlite, warehouse)) as writer:
+            assert writer.write(pa.table({"id": [1]})).wait(120).visible
+        found = ""
+        end = time.monotonic() + 30
+        while "zonemap_ingest_commits_Value" not in found and time.monotonic() < end:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics/prometheus/") as page:
+                found = page.read().decode()
+            time.sleep(0.2)
+        os.kill(process.pid, signal.SIGTERM)
+        assert process.wait(60) == 0, log.read_text()
+    assert re.search(r"^metrics_zonemap_commit_loop_driver_zonemap_ingest_commits_Value\S* 1$", found, re.M), found
+    events = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
+    assert events[-1]["event"].startswith(f"{name}: 1 records committed, 1 rows; 0 pending, 0 quarantined")
+    assert abs(events[-1]["at"] - time.time()) < 120
+
+
+def test_a_mistake_ends_the_process_with_one_sentence(sqlite: Path, base: Path, tmp_path: Path) -> None:
+    log = tmp_path / "mistake.log"
+    with committer("other.db.t", sqlite, f"file:{base / 'ingest'}", log) as process:
+        assert process.wait(120) == 2
+    assert "zonemap: Cannot commit to 'other.db.t': no conf describes the catalog." in log.read_text()
+    assert "Exception" not in log.read_text()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import threading
-import time
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
@@ -323,24 +321,3 @@ def test_a_table_that_another_process_drops_and_creates_again(spark, catalog: Sq
     finally:
         zonemap.ingest.stop(spark, name)
     assert sorted(catalog.load_table(identifier).scan().to_arrow()["id"].to_pylist()) == [2, 3]
-
-
-def test_the_loop_of_the_command_line_commits_what_python_writes(spark, catalog: SqlCatalog) -> None:
-    name = tables.create(spark, "lake.ingest.python_loop", "id BIGINT")
-    stop, lines = threading.Event(), []
-    with product.raw_conf(spark, {"spark.sql.zonemap.ingest.interval": "100ms"}):
-        arguments = {"every_seconds": 0.2, "stop": stop, "report": lines.append}
-        loop = threading.Thread(target=zonemap.ingest.commit_loop, args=(spark, [name]), kwargs=arguments)
-        loop.start()
-        try:
-            with Writer(name, catalog=catalog) as writer:
-                receipts = [writer.write(pa.table({"id": [number]})) for number in range(20)]
-                assert all(receipt.wait(30).visible for receipt in receipts)
-        finally:
-            time.sleep(0.5)
-            stop.set()
-            loop.join()
-    assert lines[-1].startswith(f"{name}: 20 records committed, 20 rows; 0 pending, 0 quarantined"), lines
-    assert zonemap.ingest.stop(spark, name) is False
-    with product.off(spark):
-        assert sorted(row.id for row in spark.table(name).collect()) == list(range(20))

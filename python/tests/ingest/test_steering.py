@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,6 @@ from zonemap import cli, extras, ingest
 from zonemap.commands import sessions
 from zonemap.errors import InvalidArgumentError, ZonemapError
 from zonemap.ingest import AwaitedRecord, CommittedBranch, GarbageDataFile, QuarantinedRecord, RequeuedRecord
-from zonemap.ingest import loop as loops
 
 STATUS: dict[str, Any] = {
     "pending_records": 3,
@@ -201,163 +198,6 @@ def test_malformed_arguments_send_nothing(run: Callable[[Any], Any]) -> None:
 def test_result_of_another_version() -> None:
     with pytest.raises(ZonemapError, match="column state is missing"):
         ingest.wait(_Session({"lane": "a", "seq": 1, "message": ""}), "a.t")  # type: ignore[arg-type]
-
-
-class _Committers:
-    """Stands in for the procedures: a table's committer cannot be started at first, and its status changes."""
-
-    def __init__(self, stop: threading.Event, looks: int) -> None:
-        self.calls: list[str] = []
-        self._stop, self._looks, self._failures = stop, looks, 1
-
-    def start(self, _: Any, table: str) -> bool:
-        self.calls.append(f"start {table}")
-        if table == "late" and self._failures:
-            self._failures -= 1
-            raise RuntimeError("no such table\n\tat java")
-        return True
-
-    def status(self, _: Any, table: str) -> ingest.IngestStatus:
-        self._looks -= 1
-        if self._looks == 0:
-            self._stop.set()
-        problem = "state-lost: gone" if table == "late" else ""
-        return ingest.IngestStatus(table=table, **(STATUS | {"problem": problem, "paused": "compaction"}))
-
-    def stop(self, _: Any, table: str) -> bool:
-        self.calls.append(f"stop {table}")
-        return True
-
-
-def test_loop_starts_reports_changes_and_stops(monkeypatch: pytest.MonkeyPatch) -> None:
-    stop = threading.Event()
-    committers = _Committers(stop, 6)
-    for name in ("start", "status", "stop"):
-        monkeypatch.setattr(loops.procedures, name, getattr(committers, name))
-    lines: list[str] = []
-    ingest.commit_loop(None, ["t", "late", "t"], every_seconds=0.001, stop=stop, report=lines.append)  # type: ignore[arg-type]
-    text = "1,234 records committed, 50,000 rows; 3 pending, 1 quarantined"
-    assert lines == [
-        f"t: {text}; paused: compaction",
-        "late: no such table",
-        f"late: {text}; state-lost: gone; paused: compaction",
-    ]
-    assert committers.calls[:3] == ["start t", "start late", "start late"]
-    assert sorted(committers.calls[3:]) == ["stop late", "stop t"]
-
-
-def test_the_last_line_tells_what_was_committed_when_the_committer_stopped(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    stop = threading.Event()
-    committed = [5]
-
-    def status(_: Any, table: str) -> ingest.IngestStatus:
-        stop.set()
-        return ingest.IngestStatus(table=table, **(STATUS | {"committed_records": committed[-1], "problem": ""}))
-
-    monkeypatch.setattr(loops.procedures, "start", lambda *_: True)
-    monkeypatch.setattr(loops.procedures, "status", status)
-    monkeypatch.setattr(loops.procedures, "stop", lambda *_: committed.append(40))
-    lines: list[str] = []
-    ingest.commit_loop(None, ["t"], every_seconds=60, stop=stop, report=lines.append)  # type: ignore[arg-type]
-    assert [line.split()[1] for line in lines] == ["5", "40"]
-
-
-class _Driver:
-    """The committers of one driver. ``looks`` says what happens to one of them before each look at its status."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, stop: threading.Event, looks: list[str]) -> None:
-        self.loops: dict[str, str] = {}
-        self._looks, self._stop = iter(looks), stop
-        for name in ("start", "status", "stop"):
-            monkeypatch.setattr(loops.procedures, name, getattr(self, name + "_"))
-
-    def start_(self, _: Any, table: str) -> bool:
-        is_started = self.loops.get(table, "ended").startswith("ended")
-        if is_started:
-            self.loops[table] = "running"
-        return is_started
-
-    def status_(self, _: Any, table: str) -> ingest.IngestStatus:
-        happens = next(self._looks, "stop")
-        if happens == "stop":
-            self._stop.set()
-        elif happens == "stopped by another":
-            del self.loops[table]
-        elif happens:
-            self.loops[table] = happens
-        return ingest.IngestStatus(table=table, **(STATUS | {"loop": self.loops.get(table, "")}))
-
-    def stop_(self, _: Any, table: str) -> bool:
-        if table == "fails":
-            raise RuntimeError("no catalog")
-        return self.loops.pop(table, None) is not None
-
-    def commit(self, *tables: str) -> list[str]:
-        lines: list[str] = []
-        arguments = {"every_seconds": 0.001, "stop": self._stop, "report": lines.append}
-        ingest.commit_loop(None, tables, **arguments)  # type: ignore[arg-type]
-        return lines
-
-
-@pytest.mark.parametrize("end", ["ended: no memory", "stopped by another"])
-def test_loop_starts_a_committer_again_that_has_ended_or_was_stopped(monkeypatch: pytest.MonkeyPatch, end: str) -> None:
-    stop = threading.Event()
-    driver = _Driver(monkeypatch, stop, ["", end, "", "stop"])
-    alive: list[str] = []
-    monkeypatch.setattr(stop, "wait", lambda _: alive.append(driver.loops.get("t", "none")))
-    driver.commit("t")
-    assert alive == ["running", end.replace("stopped by another", "none"), "running", "running"]
-    assert driver.loops == {}
-
-
-def test_loop_leaves_a_committer_alone_that_another_has_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    driver = _Driver(monkeypatch, threading.Event(), ["", "", "", "stop"])
-    driver.loops["theirs"] = "running"
-    driver.commit("theirs", "ours")
-    assert driver.loops == {"theirs": "running"}
-
-
-def test_loop_reports_why_a_committer_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = _Driver(monkeypatch, threading.Event(), ["failing: the catalog refuses", "stop"]).commit("t")
-    assert any("failing: the catalog refuses" in line for line in lines)
-
-
-def test_a_committer_that_cannot_be_stopped_does_not_keep_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    driver = _Driver(monkeypatch, threading.Event(), ["", "", "stop"])
-    lines = driver.commit("fails", "t")
-    assert driver.loops == {"fails": "running"} and "fails: no catalog" in lines
-
-
-@pytest.mark.parametrize(("tables", "every"), [([], 1), (["t"], 0), ("t", 1)])
-def test_malformed_arguments_of_the_loop(tables: Any, every: float) -> None:
-    with pytest.raises(InvalidArgumentError):
-        ingest.commit_loop(None, tables, every_seconds=every, stop=threading.Event(), report=print)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("output", ["table", "json"])
-def test_command_of_the_loop_ends_on_a_signal(monkeypatch: pytest.MonkeyPatch, output: str) -> None:
-    committers = _Committers(threading.Event(), 0)
-
-    def status(_: Any, table: str) -> ingest.IngestStatus:
-        signal.raise_signal(signal.SIGTERM)
-        return committers.status(_, table)
-
-    monkeypatch.setattr(sessions, "start", lambda *_: None)
-    for name, function in (("start", committers.start), ("status", status), ("stop", committers.stop)):
-        monkeypatch.setattr(loops.procedures, name, function)
-    held = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        result = CliRunner().invoke(cli.cli, ["commit-loop", "lake.db.t", "--every", "60", "--output", output])
-    finally:
-        for number, handler in held.items():
-            signal.signal(number, handler)
-    assert result.exit_code == 0
-    line = result.output.strip()
-    event = json.loads(line)["event"] if output == "json" else line
-    assert event.startswith("lake.db.t: 1,234 records committed")
-    assert committers.calls == ["start lake.db.t", "stop lake.db.t"]
 
 
 def test_command_of_the_status(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,7 @@ from collections.abc import Callable
 import click
 
 from zonemap import follow as following
-from zonemap import ingest
-from zonemap.commands import sessions
+from zonemap.commands import committer, sessions
 
 
 @click.command()
@@ -40,23 +39,22 @@ def follow(
 @click.command("commit-loop")
 @click.argument("tables", nargs=-1, required=True, metavar="TABLE...")
 @click.option("--every", type=click.FloatRange(0.1), default=5.0, show_default=True, help="Seconds between reports.")
-@sessions.options_of_session
+@sessions.options_without_session
 def commit_loop(
     tables: tuple[str, ...],
     every: float,
     settings: tuple[str, ...],
-    remote: str | None,
     iceberg: str | None,
     output: str,
 ) -> None:
-    """Commit the ingest queue of each TABLE, until interrupted.
+    """Commit the ingest queue of each TABLE (catalog.namespace.table), until interrupted.
 
-    The command holds no state: it may be stopped and started at any time, and run by several machines at once. The conf
-    spark.sql.zonemap.ingest.interval sets the time between two commits. It prints one line for each change, as text or
-    JSON.
+    The command starts no Spark application: a small JVM takes the place of this process and loads the catalogs that
+    the confs spark.sql.catalog.* describe. It holds no state: it may be stopped and started at any time, and run by
+    several machines at once. The conf spark.sql.zonemap.ingest.interval sets the time between two commits. It prints
+    one line for each change, as text or JSON.
     """
-    spark = sessions.start(settings, remote, iceberg)
-    ingest.commit_loop(spark, tables, every_seconds=every, stop=_interruption(), report=_line(output))
+    committer.command(tables, every_seconds=every, settings=settings, iceberg=iceberg, output=output).replace_process()
 
 
 COMMANDS = (follow, commit_loop)

@@ -37,27 +37,32 @@ def _keep_patience(context: click.Context, _: click.Parameter, seconds: float | 
     context.meta[_PATIENCE] = seconds
 
 
+settings = click.option("--conf", "settings", multiple=True, metavar="KEY=VALUE", help="A Spark conf; may be repeated.")
+_remote = click.option(
+    "--remote",
+    metavar="URL",
+    help="URL of a Spark Connect server, such as sc://host:15002; by default spark.remote of --conf, or SPARK_REMOTE.",
+)
+_connect_timeout = click.option(
+    "--connect-timeout",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    expose_value=False,
+    callback=_keep_patience,
+    help=f"Longest wait for the first answer of a Spark Connect server; by default {PATIENCE_SECONDS:g}.",
+)
+
+
 def options_of_session(command: Command) -> Command:
     """Adds the options of commands that read or change the index of a table."""
-    for option in (
-        click.option("--conf", "settings", multiple=True, metavar="KEY=VALUE", help="A Spark conf; may be repeated."),
-        click.option(
-            "--remote",
-            metavar="URL",
-            help="URL of a Spark Connect server, such as sc://host:15002; by default spark.remote of --conf, or "
-            "SPARK_REMOTE.",
-        ),
-        click.option(
-            "--connect-timeout",
-            type=click.FloatRange(0, min_open=True),
-            metavar="SECONDS",
-            expose_value=False,
-            callback=_keep_patience,
-            help=f"Longest wait for the first answer of a Spark Connect server; by default {PATIENCE_SECONDS:g}.",
-        ),
-        iceberg,
-        output,
-    ):
+    for option in (settings, _remote, _connect_timeout, iceberg, output):
+        command = option(command)
+    return command
+
+
+def options_without_session(command: Command) -> Command:
+    """Adds the options of commands that take the confs of a session and start none."""
+    for option in (settings, iceberg, output):
         command = option(command)
     return command
 
@@ -69,18 +74,23 @@ def start(settings: tuple[str, ...], remote: str | None, iceberg: str | None) ->
     if server is not None:
         context = click.get_current_context(silent=True)
         require_server(server, seconds=None if context is None else context.meta.get(_PATIENCE))
+    return builder(options, iceberg).getOrCreate()
+
+
+def builder(options: dict[str, str], iceberg: str | None) -> SparkSession.Builder:
+    """Returns the builder of a session with the extension and these confs."""
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra of this package
     except ImportError as error:
         raise ZonemapError(
             f"Cannot start Spark: PySpark is not installed. Install it: {extras.command('spark')}."
         ) from error
-    if server is None:
+    if server_of(options) is None:
         require_spark(options, "start Spark")
-    builder = SparkSession.builder.appName("zonemap")
+    found = SparkSession.builder.appName("zonemap")
     for key, value in options.items():
-        builder = builder.config(key, value)
-    return configure(builder, iceberg=iceberg).getOrCreate()
+        found = found.config(key, value)
+    return configure(found, iceberg=iceberg)
 
 
 def confs(settings: tuple[str, ...], remote: str | None) -> dict[str, str]:

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from zonemap import extras
 from zonemap.errors import ZonemapError
 from zonemap.ingest.errors import BackPressureError, EnqueueUnknownError, RecordError, WaitTimeoutError
-from zonemap.ingest.loop import commit_loop
 from zonemap.ingest.pressure import BackPressure
 from zonemap.ingest.procedures import (
     commit,
@@ -62,7 +61,6 @@ __all__ = [
     "WaitTimeoutError",
     "Writer",
     "commit",
-    "commit_loop",
     "discard",
     "gc",
     "pause",

@@ -28,13 +28,8 @@ class Processes:
 
     def start_committer(self) -> None:
         """Starts ``zonemap commit-loop``."""
-        from zonemap.jar import jar_path  # noqa: PLC0415 - a checkout without a jar fails here, not at import
-
         lake = self._lake
-        confs = lake.confs()
-        confs["spark.sql.extensions"] = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
-        confs["spark.jars"] = ",".join(filter(None, [confs.get("spark.jars"), str(jar_path())]))
-        settings = [part for key, value in confs.items() for part in ("--conf", f"{key}={value}")]
+        settings = [part for key, value in lake.confs().items() for part in ("--conf", f"{key}={value}")]
         command = ["zonemap", "commit-loop", TABLE, "--every", "0.5", "--iceberg", lake.iceberg, *settings]
         self._start(COMMITTER, command)
 

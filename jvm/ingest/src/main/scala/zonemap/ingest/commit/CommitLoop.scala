@@ -19,7 +19,11 @@ private[zonemap] final case class LoopStatus(
     results: Seq[PassResult],
     problem: Option[String],
     figures: LoopFigures = LoopFigures(),
-    isEnded: Boolean = false)
+    isEnded: Boolean = false) {
+
+  /** `running`, or why the loop fails or has ended. */
+  def text: String = problem.fold("running")(why => if (isEnded) s"ended: $why" else s"failing: $why")
+}
 
 /**
  * Commits several tables in the background, each on a daemon thread of its own, so that a table that fails or hangs

@@ -38,16 +38,10 @@ private[spark] final class DriverMetrics(process: UpkeepProcess, loops: () => Se
   gauge("index.tables")(process.index.tables.known.size.toLong)
   gauge("cold.residentBytes")(process.index.access.cold.residentBytes)
   gauge("upkeep.waiting")(process.upkeep.waiting.size.toLong)
-  gauge("upkeep.oldestWaitingMillis")(ageOf(process.upkeep.waiting))
+  gauge("upkeep.oldestWaitingMillis")(IngestMetrics.ageOf(process.upkeep.waiting))
   gauge("upkeep.cpuMillis")(process.upkeep.cpuNanos / 1000000)
   gauge("upkeep.failures")(process.upkeep.failures)
-  gauge("ingest.committers")(loops().size.toLong)
-  gauge("ingest.failing")(loops().count(_.problem.nonEmpty).toLong)
-  gauge("ingest.pendingRecords")(loops().map(_.figures.pending).sum)
-  gauge("ingest.oldestPendingMillis")(ageOf(loops().flatMap(_.figures.oldestPendingMillis)))
-  gauge("ingest.quarantined")(loops().map(_.figures.quarantined).sum)
-  gauge("ingest.commits")(loops().map(_.figures.commits).sum)
-  gauge("ingest.attempts")(loops().map(_.figures.attempts).sum)
+  IngestMetrics.register(metrics, loops)
   process.index.planLog.listen(count)
 
   /** Adds the metrics to the metrics system of an application, if they are not there yet. */
@@ -71,10 +65,6 @@ private[spark] final class DriverMetrics(process: UpkeepProcess, loops: () => Se
     planned.inc(report.kept)
     if (isFirstRun) micros.update((report.millis * 1000).toLong)
   }
-
-  /** The age of the oldest of some times; 0 if there is none. */
-  private def ageOf(times: Seq[Long]): Long =
-    times.minOption.fold(0L)(since => math.max(0L, System.currentTimeMillis() - since))
 
   private def gauge(name: String)(value: => Long): Unit =
     metrics.register(name, new Gauge[Long] { override def getValue: Long = value }): Unit

@@ -44,7 +44,7 @@ private[procedure] object IngestColumns {
       state => state.status.lastPass.fold(-1L)(pass => (state.nowMillis - pass.atMillis) / 1000)),
     ResultColumn("last_pass_outcome", StringType, _.status.lastPass.fold("")(_.outcome)),
     ResultColumn("last_pass_committer", StringType, _.status.lastPass.fold("")(_.committer)),
-    ResultColumn("loop", StringType, _.loop.fold("")(loopOf)),
+    ResultColumn("loop", StringType, _.loop.fold("")(_.text)),
     ResultColumn("root", StringType, _.status.root),
     ResultColumn("queue", StringType, _.status.queue),
     ResultColumn("queue_id", StringType, _.status.queueId),
@@ -87,9 +87,6 @@ private[procedure] object IngestColumns {
       case committed: PassOutcome.Committed => value(committed)
       case _                                => otherwise
     }
-
-  private def loopOf(loop: LoopStatus): String =
-    loop.problem.fold("running")(why => if (loop.isEnded) s"ended: $why" else s"failing: $why")
 
   private def outcomeOf(outcome: PassOutcome): String =
     outcome match {
