@@ -1,3 +1,4 @@
+import java.io.PrintStream;
 import java.net.InetSocketAddress;
 import java.util.HashMap;
 import java.util.Map;
@@ -18,6 +19,9 @@ import org.sparkproject.jetty.servlet.ServletHolder;
  */
 public final class RestServer {
   public static void main(String[] arguments) throws Exception {
+    // The log goes to the error stream: nobody reads the other one after the port, and a full pipe stops the server.
+    PrintStream output = System.out;
+    System.setOut(System.err);
     Map<String, String> properties = new HashMap<>();
     properties.put("catalog-impl", "org.apache.iceberg.jdbc.JdbcCatalog");
     properties.put("uri", arguments[0]);
@@ -33,7 +37,7 @@ public final class RestServer {
     Server server = new Server(new InetSocketAddress("127.0.0.1", 0));
     server.setHandler(context);
     server.start();
-    System.out.println(((ServerConnector) server.getConnectors()[0]).getLocalPort());
+    output.println(((ServerConnector) server.getConnectors()[0]).getLocalPort());
     while (System.in.read() >= 0) {}
     System.exit(0);
   }
