@@ -28,12 +28,7 @@ private[zonemap] object MappedNames {
    * long as the digest is the same, readers find the same values of the field in files without field ids. `None` if the
    * table has no mapping.
    */
-  def digest(table: Table, fieldId: Int): Option[String] = text(table).map { json =>
-    val names = of(table).fold(s"malformed: $json") { mapping =>
-      place(mapping.asMappedFields(), fieldId).map(_.names().asScala.toSeq.sorted.mkString("\u0001")).mkString("\u0000")
-    }
-    Checksums.sha256(names, DigestBytes)
-  }
+  def digest(table: Table, fieldId: Int): Option[String] = digests(table)(fieldId)
 
   /** The field in the mapping and those that it lies in, the innermost first; empty if the mapping lacks the field. */
   private def place(fields: MappedFields, fieldId: Int): Seq[MappedField] =
@@ -51,11 +46,19 @@ private[zonemap] object MappedNames {
       .find(_.nonEmpty)
       .getOrElse(Nil)
 
-  /** As [[digest]] for the present mapping of a table, which is parsed once for each field. Thread-safe. */
+  /** As [[digest]] for the present mapping of a table, which is parsed once, at the first use. Thread-safe. */
   def digests(table: Table): Int => Option[String] = {
+    val json = text(table)
+    lazy val mapping = of(table)
     val known = new ConcurrentHashMap[Int, Option[String]]
-    fieldId => known.computeIfAbsent(fieldId, digest(table, _))
+    fieldId =>
+      known.computeIfAbsent(
+        fieldId,
+        id => json.map(text => Checksums.sha256(mapping.fold(s"malformed: $text")(names(_, id)), DigestBytes)))
   }
+
+  private def names(mapping: NameMapping, fieldId: Int): String =
+    place(mapping.asMappedFields(), fieldId).map(_.names().asScala.toSeq.sorted.mkString("\u0001")).mkString("\u0000")
 
   private val DigestBytes = 8
 }

@@ -68,14 +68,14 @@ private[zonemap] final class EvidenceBuild(process: IndexProcess) {
 
   /** Reads footers in rounds, because files whose footer cannot be read must not use up the budget in each call. */
   private def check(
-      open: Seq[(LiveSegment, Array[Int])],
+      open: OpenFiles,
       budget: Int,
       until: Long,
       runner: FooterTaskRunner,
       store: IndexStore): Seq[(LiveSegment, FooterFindings)] = {
     @tailrec
     def rounds(
-        open: Seq[(LiveSegment, Array[Int])],
+        open: OpenFiles,
         left: Int,
         failures: Int,
         found: Seq[(LiveSegment, FooterFindings)]): Seq[(LiveSegment, FooterFindings)] =
@@ -93,10 +93,7 @@ private[zonemap] final class EvidenceBuild(process: IndexProcess) {
   }
 
   /** The files to check by segment, the newest segment first. A file that was checked under other names is checked again. */
-  private def openFiles(
-      index: SnapshotIndex,
-      storeRoot: String,
-      names: Int => Option[String]): Seq[(LiveSegment, Array[Int])] =
+  private def openFiles(index: SnapshotIndex, storeRoot: String, names: Int => Option[String]): OpenFiles =
     index.segments.reverse
       .filter(_.origin.isStoredIn(storeRoot))
       .map { live =>
@@ -113,19 +110,16 @@ private[zonemap] final class EvidenceBuild(process: IndexProcess) {
     live.segment.evidence.names.exists { case (id, digest) => !names(id).contains(digest) }
 
   /** The newest `most` files, and the others. */
-  private def split(
-      open: Seq[(LiveSegment, Array[Int])],
-      most: Int): (Seq[(LiveSegment, Array[Int])], Seq[(LiveSegment, Array[Int])]) = {
+  private def split(open: OpenFiles, most: Int): (OpenFiles, OpenFiles) = {
     val (_, chosen, later) =
-      open.foldLeft((most, Seq.empty[(LiveSegment, Array[Int])], Seq.empty[(LiveSegment, Array[Int])])) {
-        case ((left, chosen, later), (live, rows)) =>
-          val (older, taken) = rows.splitAt(rows.length - left)
-          (left - taken.length, chosen :+ (live -> taken), later :+ (live -> older))
+      open.foldLeft((most, (Nil: OpenFiles), (Nil: OpenFiles))) { case ((left, chosen, later), (live, rows)) =>
+        val (older, taken) = rows.splitAt(rows.length - left)
+        (left - taken.length, chosen :+ (live -> taken), later :+ (live -> older))
       }
     (chosen.filter(_._2.nonEmpty), later.filter(_._2.nonEmpty))
   }
 
-  private def filesOf(open: Seq[(LiveSegment, Array[Int])]): Int = open.iterator.map(_._2.length).sum
+  private def filesOf(open: OpenFiles): Int = open.iterator.map(_._2.length).sum
 
   private def evidenced(live: LiveSegment, findings: Seq[FooterFindings], names: Int => Option[String]): LiveSegment = {
     val found = findings.iterator.flatMap { f =>
@@ -144,6 +138,9 @@ private[zonemap] final class EvidenceBuild(process: IndexProcess) {
 
 private object EvidenceBuild {
   private val log = LoggerFactory.getLogger("zonemap.index")
+
+  /** Rows of files to check, by segment. */
+  private type OpenFiles = Seq[(LiveSegment, Array[Int])]
 
   /** Files whose footer cannot be read, after which a call ends: the storage answers nothing, or the table is broken. */
   private val MostFailures = 1000

@@ -313,7 +313,8 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
 
   private def checkFooters(spark: SparkSession, iceberg: Table, snapshot: Snapshot, arguments: Arguments): Unit = {
     val budget = FooterBudget(arguments.count("footers"), arguments.count("footer_seconds"))
-    new EvidenceBuild(index).run(iceberg, snapshot, settings(spark), runner(spark)(iceberg), budget)
+    if (budget.files > 0 && budget.seconds > 0)
+      new EvidenceBuild(index).run(iceberg, snapshot, settings(spark), runner(spark)(iceberg), budget)
   }
 
   /** What a call is for, in a message. */
