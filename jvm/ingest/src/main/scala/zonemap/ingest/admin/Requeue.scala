@@ -1,8 +1,6 @@
 package zonemap.ingest.admin
 
-import java.nio.charset.StandardCharsets.UTF_8
-import java.security.MessageDigest
-
+import zonemap.core.io.Checksums
 import zonemap.ingest.commit.Quarantine
 import zonemap.ingest.queue.{Receipt, RecordName}
 import zonemap.ingest.record.{DataFilePath, IngestRecord, Nonce, RecordCodec}
@@ -44,8 +42,6 @@ private[admin] final class Requeue(target: IngestTarget) {
   /** Copies of a record, which a producer made because it did not learn that one landed, have the same files. */
   private def laneOf(name: RecordName, record: IngestRecord): String = {
     val paths = record.files.map(DataFilePath.of).sorted
-    val text = s"${name.lane}\n${name.seq}\n${paths.mkString("\n")}"
-    val digest = MessageDigest.getInstance("SHA-256").digest(text.getBytes(UTF_8))
-    "requeue-" + digest.take(16).map(byte => f"${byte & 0xff}%02x").mkString
+    "requeue-" + Checksums.sha256(s"${name.lane}\n${name.seq}\n${paths.mkString("\n")}", 16)
   }
 }

@@ -1,14 +1,14 @@
 package zonemap.ingest.table
 
 import java.net.URI
-import java.nio.charset.StandardCharsets.UTF_8
-import java.security.MessageDigest
 import java.util.Locale
 
 import scala.jdk.CollectionConverters._
 import scala.util.Try
 
 import org.apache.iceberg.TableOperations
+
+import zonemap.core.io.Checksums
 
 /**
  * The entry of a catalog that a table was loaded from, as far as all clients of the entry agree on it. Two entries may
@@ -90,8 +90,5 @@ private[zonemap] object CatalogEntry {
     user.fold(plain)(info => plain.replace(s"$info@", ""))
   }
 
-  private def digest(text: String): String = {
-    val bytes = MessageDigest.getInstance("SHA-256").digest(text.getBytes(UTF_8))
-    bytes.take(DigestBytes).map(byte => f"${byte & 0xff}%02x").mkString
-  }
+  private def digest(text: String): String = Checksums.sha256(text, DigestBytes)
 }

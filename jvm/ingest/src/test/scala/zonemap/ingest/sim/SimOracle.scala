@@ -119,6 +119,20 @@ final case class SimOutcome(problem: Option[String], digest: Int)
 object Simulation {
   private val Turns = 400
 
+  /** Plays a world until its faults end and a committer has committed what is left; what fails, or what `judge` finds. */
+  def played(table: SimTable, committers: Seq[SimCommitter])(judge: SimOracle => Option[String]): Option[String] =
+    try {
+      (0 until Turns).foreach(_ => table.world.turn())
+      table.world.faults = false
+      committers.foreach(_.crash())
+      while (table.catalog.hasLate) table.catalog.landLate()
+      committers.head.drain()
+      judge(new SimOracle(table))
+    } catch {
+      case e: AssertionError   => Some(e.getMessage)
+      case e: RuntimeException => Some(s"${e.getClass.getSimpleName}: ${e.getMessage}")
+    }
+
   /** Whether two producers use the first lane of this seed. */
   private def isShared(seed: Long): Boolean = seed % 5 == 3
 
@@ -136,19 +150,7 @@ object Simulation {
     table.shared ++= second.map(_ => "lane-0")
     val committers = Seq.fill(1 + world.rng.int(2))(new SimCommitter(table))
     world.actors ++= writers ++ second ++ committers :+ new SimSurroundings(table)
-    val problem =
-      try {
-        (0 until Turns).foreach(_ => world.turn())
-        world.faults = false
-        committers.foreach(_.crash())
-        while (table.catalog.hasLate) table.catalog.landLate()
-        committers.head.drain()
-        new SimOracle(table).problem
-      } catch {
-        case e: AssertionError   => Some(e.getMessage)
-        case e: RuntimeException => Some(s"${e.getClass.getSimpleName}: ${e.getMessage}")
-      }
-    SimOutcome(problem, digest(table))
+    SimOutcome(played(table, committers)(_.problem), digest(table))
   }
 
   private def digest(table: SimTable): Int = {

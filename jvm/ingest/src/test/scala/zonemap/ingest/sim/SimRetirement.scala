@@ -52,7 +52,6 @@ private final class SimRepeats(table: SimTable) extends Actor {
 
 /** One seed with lanes that are retired: hanging producers, records that are delivered again after days, rollbacks. */
 object SimRetirement {
-  private val Turns = 400
   private val (accepted, committed, retired) = (new AtomicLong, new AtomicLong, new AtomicLong)
 
   /** Over all seeds of this process. @param retired lanes that the last state of a seed does not list */
@@ -67,18 +66,9 @@ object SimRetirement {
     val named = new SimWriter(table, "lane-0", 4)
     val committers = Seq.fill(1 + world.rng.int(2))(new SimCommitter(table))
     world.actors ++= producers ++ committers :+ named :+ new SimSurroundings(table) :+ new SimRepeats(table)
-    try {
-      (0 until Turns).foreach(_ => world.turn())
-      world.faults = false
-      committers.foreach(_.crash())
-      while (table.catalog.hasLate) table.catalog.landLate()
-      committers.head.drain()
-      val oracle = new SimOracle(table)
+    Simulation.played(table, committers) { oracle =>
       count(table, oracle)
       oracle.problem
-    } catch {
-      case e: AssertionError   => Some(e.getMessage)
-      case e: RuntimeException => Some(s"${e.getClass.getSimpleName}: ${e.getMessage}")
     }
   }
 
