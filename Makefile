@@ -6,6 +6,7 @@ MAKEFLAGS += --no-builtin-rules
 
 VERSION := $(shell sed -n 's/^version = "\(.*\)"$$/\1/p' pyproject.toml)
 JAR := dist/zonemap-spark-4.1_2.13-$(VERSION).jar
+INGEST_JAR := dist/zonemap-ingest-spark-4.1_2.13-$(VERSION).jar
 WHEEL := dist/zonemap-$(VERSION)-py3-none-any.whl
 VENV := .venv
 BIN := $(VENV)/bin
@@ -38,9 +39,9 @@ setup: $(BIN)/.wheel $(JARS)/.fetched $(DBT)/.installed ## everything demo and t
 
 jars: $(JARS)/.fetched ## fetch the jars of dev/jars.txt into build/jars
 
-jar: $(JAR) ## build the Spark extension's jar into dist
+jar: $(JAR) $(INGEST_JAR) ## build the jars of the Spark extension and of append ingestion into dist
 
-wheel: $(WHEEL) ## build the Python wheel, with the jar inside, into dist
+wheel: $(WHEEL) ## build the Python wheel, with the jars inside, into dist
 
 demo: setup ## real flights in Iceberg: queries with the index off and on (build/demo/report.html)
 	$(BIN)/zonemap demo --dir build/demo --iceberg $(ICEBERG_JAR)
@@ -96,7 +97,7 @@ format: $(BIN)/.requirements ## format all sources
 	dev/sbt scalafmtAll benchmarks/scalafmtAll
 
 docs: | tools ## write the generated pages of docs/reference
-	dev/sbt "spark/Test/runMain zonemap.spark.docs.ReferencePages docs/reference"
+	dev/sbt "house/Test/runMain zonemap.docs.ReferencePages docs/reference"
 
 comma := ,
 # `make bench-<suite> QUICK=1`: small sizes and few runs, within five minutes; the result stays in build/bench.
@@ -188,13 +189,12 @@ $(QUICK_FILES): $(shell find tests/support/java -name '*.java') $(BIN)/.requirem
 $(ARCHIVE): $(BIN)/.requirements $(JARS)/.fetched $(QUICK_FILES) tests/support/archive.py
 	-cd tests && ZONEMAP_TEST_JARS="$${ZONEMAP_TEST_JARS:-$(CURDIR)/$(JARS)}" ../$(BIN)/python -m support.archive ../$@
 
-$(JAR): $(JVM_SOURCES) | tools
-	dev/sbt spark/assembly
+$(JAR) $(INGEST_JAR) &: $(JVM_SOURCES) | tools
+	dev/sbt insight/assembly ingestSpark/assembly
 	mkdir -p dist
-	cp jvm/spark/target/scala-2.13/$(notdir $@) $@.new
-	mv $@.new $@
+	cp jvm/insight/target/scala-2.13/$(notdir $(JAR)) jvm/ingest-spark/target/scala-2.13/$(notdir $(INGEST_JAR)) dist
 
-$(WHEEL): $(JAR) $(PYTHON_SOURCES) $(BIN)/.requirements
+$(WHEEL): $(JAR) $(INGEST_JAR) $(PYTHON_SOURCES) $(BIN)/.requirements
 	$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
 	touch $@
 

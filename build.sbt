@@ -13,7 +13,8 @@ ThisBuild / scalacOptions ++= Seq(
   "-Wunused:imports,privates,locals",
   "-Wvalue-discard",
   "-encoding",
-  "UTF-8")
+  "UTF-8"
+)
 
 // Spark 4 on Java 17 needs its own list of opened packages; the same one spark-submit passes.
 val sparkJvmOptions: Seq[String] = Seq(
@@ -30,7 +31,8 @@ val sparkJvmOptions: Seq[String] = Seq(
   "java.base/sun.nio.ch",
   "java.base/sun.nio.cs",
   "java.base/sun.security.action",
-  "java.base/sun.util.calendar").map(p => s"--add-opens=$p=ALL-UNNAMED")
+  "java.base/sun.util.calendar"
+).map(p => s"--add-opens=$p=ALL-UNNAMED")
 
 def temporaryFolder(root: File): String = {
   val folder = root / "target" / "tmp"
@@ -56,10 +58,12 @@ val testSettings: Seq[Setting[_]] = Seq(
     "-Duser.timezone=UTC",
     // Hadoop runs processes for local files, where core-site.xml of the tests does not apply.
     "-Djdk.lang.Process.launchMechanism=VFORK",
-    "-Djava.io.tmpdir=" + temporaryFolder((ThisBuild / baseDirectory).value)) ++
+    "-Djava.io.tmpdir=" + temporaryFolder((ThisBuild / baseDirectory).value)
+  ) ++
     sys.props.get("zonemap.seed").orElse(sys.env.get("ZONEMAP_SEED")).map(seed => s"-Dzonemap.seed=$seed") ++
     sys.props.get("zonemap.checks").map(checks => s"-Dzonemap.checks=$checks"),
-  Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDF", "-u", "target/test-reports"))
+  Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDF", "-u", "target/test-reports")
+)
 
 /** Functions as classes of the jar: the first plan of a JVM would link each when it is met, at several times the price. */
 val functionsAsClasses: Setting[_] = Compile / scalacOptions += "-Ydelambdafy:inline"
@@ -76,14 +80,50 @@ lazy val iceberg = (project in file("jvm/iceberg"))
     // The file system of the tests, which tests/ use too; resources/core-site.xml names it.
     Test / unmanagedSourceDirectories += (ThisBuild / baseDirectory).value / "tests" / "support" / "java",
     // Spark is here for what the shaded runtime leaves out (hadoop, slf4j); no source of this module names a Spark type.
-    libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql))
+    libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql)
+  )
 
-/** The libraries of the Kafka broker that tests start as a process. */
-val Broker = config("broker").hide
+lazy val spark = (project in file("jvm/spark"))
+  .enablePlugins(BuildInfoPlugin)
+  .dependsOn(iceberg % "compile->compile;test->test;provided->provided")
+  .settings(testSettings)
+  .settings(
+    name := "zonemap-spark",
+    libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql),
+    buildInfoPackage := "zonemap.spark",
+    buildInfoObject := "Build",
+    buildInfoOptions += BuildInfoOption.PackagePrivate,
+    buildInfoKeys := Seq[BuildInfoKey](version, "sparkMinor" -> sparkMinor, "icebergBuiltAgainst" -> icebergVersion)
+  )
 
-/** Where tests find these libraries. */
-def kafkaBrokerOption(classpath: Seq[File]): String =
-  "-Dzonemap.kafka.broker=" + classpath.map(_.getPath).mkString(java.io.File.pathSeparator)
+/** A thin jar of the classes in some packages: nothing that Spark ships is bundled, and nothing of the other jar. */
+def jarOf(artifact: String, packages: String*): Seq[Setting[_]] = Seq(
+  Compile / resourceGenerators += Def.task {
+    val license = (Compile / resourceManaged).value / "META-INF" / "LICENSE"
+    IO.copyFile((ThisBuild / baseDirectory).value / "LICENSE", license)
+    Seq(license)
+  }.taskValue,
+  assembly / assemblyOption ~= (_.withIncludeScala(false)),
+  assembly / assemblyJarName := s"zonemap-$artifact-${sparkMinor}_2.13-${version.value}.jar",
+  assembly / assemblyRepeatableBuild := true,
+  // The default strategy renames licenses.
+  assembly / assemblyMergeStrategy := {
+    val others = (assembly / assemblyMergeStrategy).value;
+    {
+      case "META-INF/LICENSE" => sbtassembly.MergeStrategy.singleOrError
+      case path if path.startsWith("zonemap/") && !packages.exists(name => path.startsWith(s"zonemap/$name/")) =>
+        sbtassembly.MergeStrategy.discard
+      case path => others(path)
+    }
+  },
+  assembly / test := {}
+)
+
+lazy val insight = (project in file("jvm/insight"))
+  .dependsOn(spark % "compile->compile;test->test;provided->provided")
+  .settings(testSettings)
+  .settings(jarOf("spark", "core", "iceberg", "spark", "insight"))
+  .settings(name := "zonemap-insight")
 
 lazy val ingest = (project in file("jvm/ingest"))
   .dependsOn(iceberg % "compile->compile;test->test;provided->provided")
@@ -91,9 +131,11 @@ lazy val ingest = (project in file("jvm/ingest"))
   .settings(
     name := "zonemap-ingest",
     // As in jvm/iceberg: Spark completes the shaded runtime, and no source of this module names a Spark type.
-    libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql, sqliteJdbc, kafkaClients, kafkaBroker),
-    ivyConfigurations += Broker,
-    Test / javaOptions += kafkaBrokerOption(update.value.select(configurationFilter(Broker.name))),
+    libraryDependencies ++= Seq(
+      icebergSparkRuntime,
+      sparkSql,
+      sqliteJdbc,
+      kafkaClients.withConfigurations(Some("test"))),
     // The simulation runs the same code for minutes, which pays for the second compiler; a JVM of its own has it.
     Test / testGrouping := {
       val options = (Test / forkOptions).value
@@ -102,40 +144,43 @@ lazy val ingest = (project in file("jvm/ingest"))
       Seq(
         Tests.Group("simulation", simulated, Tests.SubProcess(both)),
         Tests.Group("others", others, Tests.SubProcess(options)))
-    })
+    }
+  )
 
-lazy val spark = (project in file("jvm/spark"))
-  .enablePlugins(BuildInfoPlugin)
-  .dependsOn(
-    iceberg % "compile->compile;test->test;provided->provided",
-    ingest % "compile->compile;test->test;provided->provided")
+/** The libraries of the Kafka broker that tests start as a process. */
+val Broker = config("broker").hide
+
+/** Where tests find these libraries. */
+def kafkaBrokerOption(classpath: Seq[File]): String =
+  "-Dzonemap.kafka.broker=" + classpath.map(_.getPath).mkString(java.io.File.pathSeparator)
+
+lazy val ingestKafka = (project in file("jvm/ingest-kafka"))
+  .dependsOn(ingest % "compile->compile;test->test;provided->provided")
   .settings(testSettings)
   .settings(
-    name := "zonemap-spark",
-    libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql, archUnit, kafkaClients),
-    Test / javaOptions += kafkaBrokerOption((ingest / update).value.select(configurationFilter(Broker.name))),
-    Compile / resourceGenerators += Def.task {
-      val license = (Compile / resourceManaged).value / "META-INF" / "LICENSE"
-      IO.copyFile((ThisBuild / baseDirectory).value / "LICENSE", license)
-      Seq(license)
-    }.taskValue,
-    buildInfoPackage := "zonemap.spark",
-    buildInfoObject := "Build",
-    buildInfoOptions += BuildInfoOption.PackagePrivate,
-    buildInfoKeys := Seq[BuildInfoKey](version, "sparkMinor" -> sparkMinor, "icebergBuiltAgainst" -> icebergVersion),
-    // One thin jar of the four modules: nothing that Spark ships is bundled.
-    assembly / assemblyOption ~= (_.withIncludeScala(false)),
-    assembly / assemblyJarName := s"zonemap-spark-${sparkMinor}_2.13-${version.value}.jar",
-    assembly / assemblyRepeatableBuild := true,
-    // The default strategy renames licenses.
-    assembly / assemblyMergeStrategy := {
-      val others = (assembly / assemblyMergeStrategy).value;
-      {
-        case "META-INF/LICENSE" => sbtassembly.MergeStrategy.singleOrError
-        case path               => others(path)
-      }
-    },
-    assembly / test := {})
+    name := "zonemap-ingest-kafka",
+    libraryDependencies ++= Seq(kafkaClients, kafkaBroker),
+    ivyConfigurations += Broker,
+    Test / javaOptions += kafkaBrokerOption(update.value.select(configurationFilter(Broker.name)))
+  )
+
+lazy val ingestSpark = (project in file("jvm/ingest-spark"))
+  .dependsOn(
+    spark % "compile->compile;test->test;provided->provided",
+    ingestKafka % "compile->compile;test->test;provided->provided")
+  .settings(testSettings)
+  .settings(jarOf("ingest-spark", "ingest"))
+  .settings(
+    name := "zonemap-ingest-spark",
+    Test / javaOptions += kafkaBrokerOption((ingestKafka / update).value.select(configurationFilter(Broker.name))))
+
+/** Tests of the whole: its floors, its state, its reference pages. */
+lazy val house = (project in file("jvm/house"))
+  .dependsOn(
+    insight % "compile->compile;test->test;provided->provided",
+    ingestSpark % "compile->compile;test->test;provided->provided")
+  .settings(testSettings)
+  .settings(name := "zonemap-house", publish / skip := true, libraryDependencies += archUnit)
 
 // Benchmarks; see benchmarks/README.md.
 def benchmarkSettings(suite: String): Seq[Setting[_]] = Seq(
@@ -147,27 +192,35 @@ def benchmarkSettings(suite: String): Seq[Setting[_]] = Seq(
   Compile / run / javaOptions ++= sparkJvmOptions :+ ("-Xmx" + sys.props.getOrElse("zonemap.heap", "8g")),
   // the class path of Provided libraries, which sbt leaves out of `run`
   Compile / runMain := Defaults.runMainTask(Compile / fullClasspath, Compile / run / runner).evaluated,
-  Compile / run := Defaults.runTask(Compile / fullClasspath, Compile / run / mainClass, Compile / run / runner).evaluated)
+  Compile / run := Defaults
+    .runTask(Compile / fullClasspath, Compile / run / mainClass, Compile / run / runner)
+    .evaluated
+)
 
 lazy val planningBenchmark = (project in file("benchmarks/planning"))
-  .dependsOn(spark % "compile->compile;provided->provided")
+  .dependsOn(insight % "compile->compile;provided->provided")
   .settings(benchmarkSettings("planning"))
   .settings(Compile / run / mainClass := Some("zonemap.benchmarks.planning.PlanningBenchmark"))
 
 lazy val strategiesBenchmark = (project in file("benchmarks/strategies"))
-  .dependsOn(spark % "compile->compile;provided->provided", planningBenchmark)
+  .dependsOn(insight % "compile->compile;provided->provided", planningBenchmark)
   .settings(benchmarkSettings("strategies"))
 
 lazy val ingestBenchmark = (project in file("benchmarks/ingest"))
-  .dependsOn(spark % "compile->compile;provided->provided", planningBenchmark, strategiesBenchmark)
+  .dependsOn(
+    insight % "compile->compile;provided->provided",
+    ingestSpark % "compile->compile;provided->provided",
+    planningBenchmark,
+    strategiesBenchmark)
   .settings(benchmarkSettings("ingest"))
   .settings(
     libraryDependencies += sqliteJdbc.withConfigurations(Some("provided")),
     // Hadoop runs two chmod processes for each local file it writes, half of what a small file costs.
-    Compile / run / javaOptions += "-Djdk.lang.Process.launchMechanism=VFORK")
+    Compile / run / javaOptions += "-Djdk.lang.Process.launchMechanism=VFORK"
+  )
 
 lazy val loadBenchmark = (project in file("benchmarks/load"))
-  .dependsOn(spark % "compile->compile;provided->provided", planningBenchmark)
+  .dependsOn(insight % "compile->compile;provided->provided", planningBenchmark)
   .settings(benchmarkSettings("load"))
   .settings(Compile / run / javaOptions += "-Djdk.lang.Process.launchMechanism=VFORK")
 
@@ -178,7 +231,8 @@ lazy val jmhBenchmark = (project in file("benchmarks/jmh"))
     name := "zonemap-benchmark-jmh",
     publish / skip := true,
     libraryDependencies += zstdJni.withConfigurations(Some("compile")),
-    Jmh / run / baseDirectory := (ThisBuild / baseDirectory).value)
+    Jmh / run / baseDirectory := (ThisBuild / baseDirectory).value
+  )
 
 // Not part of the root: tests need none of them.
 lazy val benchmarks = (project in file("benchmarks"))
@@ -186,5 +240,5 @@ lazy val benchmarks = (project in file("benchmarks"))
   .settings(name := "zonemap-benchmarks", publish / skip := true)
 
 lazy val root = (project in file("."))
-  .aggregate(core, iceberg, ingest, spark)
+  .aggregate(core, iceberg, spark, insight, ingest, ingestKafka, ingestSpark, house)
   .settings(name := "zonemap", publish / skip := true)

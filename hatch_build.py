@@ -1,4 +1,4 @@
-"""Puts the Spark extension's jar and the long description, README.md with absolute links, into the wheel."""
+"""Puts the two jars and the long description, README.md with absolute links, into the wheel."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ _RELATIVE = re.compile(r"\]\((?![a-z]+:|#)")
 
 
 class JarBuildHook(BuildHookInterface):
-    """Force-includes the one jar of this version that ``make jar`` leaves in ``dist/``."""
+    """Force-includes the two jars of this version that ``make jar`` leaves in ``dist/``."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Adds the jar to the wheel's files, or ends the build with one line."""
+        """Adds the jars to the wheel's files, or ends the build with one line."""
         release = self.metadata.version
-        jars = sorted((Path(self.root) / "dist").glob(f"zonemap-spark-*-{release}.jar"))
-        if len(jars) != 1:
-            found = ", ".join(jar.name for jar in jars) or "none"
-            raise SystemExit(
-                f"zonemap: Cannot build the wheel: one dist/zonemap-spark-*-{release}.jar is needed, "
-                f"found {found}. Run 'make jar' first."
-            )
-        build_data["force_include"][str(jars[0])] = f"zonemap/jars/{jars[0].name}"
+        for artifact in ("zonemap-spark", "zonemap-ingest-spark"):
+            jars = sorted((Path(self.root) / "dist").glob(f"{artifact}-*-{release}.jar"))
+            if len(jars) != 1:
+                found = ", ".join(jar.name for jar in jars) or "none"
+                raise SystemExit(
+                    f"zonemap: Cannot build the wheel: one dist/{artifact}-*-{release}.jar is needed, "
+                    f"found {found}. Run 'make jar' first."
+                )
+            build_data["force_include"][str(jars[0])] = f"zonemap/jars/{jars[0].name}"
 
 
 class DescriptionHook(MetadataHookInterface):

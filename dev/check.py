@@ -4,8 +4,9 @@
 The changes are the files that differ from the commit where this branch left main, committed or not. With --list, the
 program prints the chosen suites and runs nothing. The rules of the choice:
 
-- jvm/<module>/src/<main or test>/.../<package>/: run the suites of <package> in that module, or all suites of the
-  module if the package has none. Suites of other modules are compiled, not run.
+- jvm/<module>/src/<main or test>/.../<package>/: run the suites of <package> in that module. If it has none, run the
+  suites of the module that name the type of the file; if none does, those of the packages that use the type. At most
+  MOST suites run for a file. Suites of other modules are compiled, not run.
 - python/, dev/, tests/ and files of the root folder: run python/tests except test_wheel.py, which needs a built wheel;
   the modules of tests/ are imported, not run, because their Spark sessions take minutes.
 - docs/: run the suite that compares docs/reference with the registries.
@@ -18,6 +19,7 @@ If no file of the JVM build changed, sbt is not started.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -27,8 +29,18 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parent.parent
-MODULES = ("core", "iceberg", "ingest", "spark")
-PAGES_TEST = "zonemap.spark.docs.ReferencePagesTest"
+#: The sbt project of each module of jvm/.
+MODULES = {
+    "core": "core",
+    "iceberg": "iceberg",
+    "spark": "spark",
+    "insight": "insight",
+    "ingest": "ingest",
+    "ingest-kafka": "ingestKafka",
+    "ingest-spark": "ingestSpark",
+    "house": "house",
+}
+PAGES_TEST = "zonemap.docs.ReferencePagesTest"
 #: Suites that take more than about 20 seconds on two cores.
 LONG = (
     "AggregateRuleTest",
@@ -47,6 +59,8 @@ LONG = (
     "VectorisedTest",
 )
 RANDOM_PLANS = 500
+#: The most suites that run for one file.
+MOST = 15
 
 
 @dataclass
@@ -62,7 +76,9 @@ class Choice:
         if not self.sbt:
             return []
         lint = subprocess.run([ROOT / "dev" / "lint", "--sbt"], capture_output=True, text=True, check=True)
-        tests = [f"{module}/testOnly {' '.join(sorted(names))}" for module, names in sorted(self.suites.items())]
+        tests = [
+            f"{MODULES[module]}/testOnly {' '.join(sorted(names))}" for module, names in sorted(self.suites.items())
+        ]
         return [*lint.stdout.split(), "Test/compile", *tests]
 
 
@@ -79,7 +95,7 @@ def choose(changed: Iterable[str], root: Path = ROOT) -> Choice:
                 choice.suites.setdefault(path.parts[1], set()).update(chosen)
         elif path.parts[0] == "docs":
             choice.sbt = True
-            choice.suites.setdefault("spark", set()).add(PAGES_TEST)
+            choice.suites.setdefault("house", set()).add(PAGES_TEST)
         elif path.parts[0] in ("python", "dev", "tests") or len(path.parts) == 1:
             choice.python = True
     return choice
@@ -88,13 +104,28 @@ def choose(changed: Iterable[str], root: Path = ROOT) -> Choice:
 def _suites(path: PurePosixPath, root: Path) -> set[str]:
     """Returns the names of the suites to run for a source file of the JVM build."""
     tests = root.joinpath(*path.parts[:3]) / "test" / "scala"
-    here = sorted(tests.joinpath(*path.parts[5:-1]).glob("*Test.scala")) or sorted(tests.rglob("*Test.scala"))
     own = path.stem if path.parts[3] == "test" else None
+    here = sorted(tests.joinpath(*path.parts[5:-1]).glob("*Test.scala")) or _suites_of_type(path, root, tests)
     return {
         ".".join(suite.relative_to(tests).with_suffix("").parts)
-        for suite in here
+        for suite in here[:MOST]
         if suite.stem not in LONG or suite.stem == own
     }
+
+
+def _suites_of_type(path: PurePosixPath, root: Path, tests: Path) -> list[Path]:
+    """Returns the suites that name the type of a file; if none does, those of the packages that use the type."""
+    named = re.compile(rf"\b{re.escape(path.stem)}\b")
+
+    def naming(sources: Iterable[Path]) -> list[Path]:
+        return [source for source in sorted(sources) if named.search(source.read_text(encoding="utf-8"))]
+
+    suites = naming(tests.rglob("*Test.scala"))
+    if suites:
+        return suites
+    main = root.joinpath(*path.parts[:5])
+    users = {source.parent.relative_to(main) for source in naming(main.rglob("*.scala"))}
+    return sorted(suite for package in users for suite in (tests / package).glob("*Test.scala"))
 
 
 def changed_files() -> list[str]:

@@ -23,10 +23,10 @@ BUILT = (
     "target",
     "project/target",
     "project/project",
-    *(f"jvm/{m}/target" for m in ("core", "iceberg", "ingest", "spark")),
+    *(f"jvm/{m}/target" for m in ("core", "iceberg", "spark", "insight")),
 )
 SOURCES = ("jvm", "project", "python", "tests", "dev")
-JAR = "jvm/spark/target/scala-2.13"
+JAR = "jvm/insight/target/scala-2.13"
 
 FAILED_CASE = re.compile(r"^\[info\] - (.*) \*\*\* FAILED \*\*\*")
 RAN = re.compile(r"Tests: succeeded (\d+), failed (\d+)")
@@ -194,12 +194,12 @@ class Scratch:
 
     def _pytest(self, guard: Guard, seconds: float) -> tuple[str, str]:
         if guard.file.startswith("jvm/"):
-            printed = self._shell.run("spark/assembly", seconds)
+            printed = self._shell.run("insight/assembly", seconds)
             if _did_not_compile(printed):
                 return BROKEN, _first_error(printed)
         packaged = self.folder / "python" / "zonemap" / "jars"
         packaged.mkdir(parents=True, exist_ok=True)
-        for jar in (self.folder / JAR).glob("zonemap-spark-*.jar"):
+        for jar in (self.folder / JAR).glob("zonemap-*.jar"):
             shutil.copy2(jar, packaged / jar.name)
         environment = os.environ | {"PYTHONPATH": str(self.folder / "python"), "ZONEMAP_TEST_JARS": str(self._jars)}
         case = ["-k", guard.case] if guard.case else []

@@ -44,11 +44,14 @@ def spark_version(monkeypatch: pytest.MonkeyPatch) -> Callable[[str | None], Non
 
 @pytest.fixture(autouse=True)
 def jar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Stands in for the wheel's jar, so that these tests also run from the source tree."""
-    path = tmp_path / f"zonemap-spark-4.1_2.13-{version.__version__}.jar"
-    path.touch()
-    monkeypatch.setattr(session, "jar_path", lambda: path)
-    return path
+    """Stands in for the jars of the wheel, so that these tests also run from the source tree; that of the extension."""
+    paths = [
+        tmp_path / f"{name}-4.1_2.13-{version.__version__}.jar" for name in ("zonemap-spark", "zonemap-ingest-spark")
+    ]
+    for path in paths:
+        path.touch()
+    monkeypatch.setattr(session, "jar_path", lambda *, ingest=False: paths[ingest])
+    return paths[0]
 
 
 def listed(options: dict[str, object], key: str) -> list[str]:

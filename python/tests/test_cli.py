@@ -66,14 +66,15 @@ def test_the_group_has_the_commands_of_all_modules_and_no_module_is_long() -> No
 
 
 def test_jar_path_prints_the_path(monkeypatch: pytest.MonkeyPatch, jar: Path) -> None:
-    monkeypatch.setattr(cli, "jar_path", lambda: jar)
-    assert RUNNER.invoke(cli.cli, ["jar-path"]).output == f"{jar}\n"
+    monkeypatch.setattr(cli, "jar_path", lambda *, ingest: f"{jar} {ingest}")
+    assert RUNNER.invoke(cli.cli, ["jar-path"]).output == f"{jar} False\n"
+    assert RUNNER.invoke(cli.cli, ["jar-path", "--ingest"]).output == f"{jar} True\n"
 
 
 def test_a_missing_jar_is_one_line_and_exit_code_2(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def missing() -> Path:
+    def missing(*, ingest: bool) -> Path:
         raise JarNotFoundError("Cannot find jar 'x': gone. Install it.")
 
     monkeypatch.setattr(cli, "jar_path", missing)

@@ -38,7 +38,8 @@ def test_spark_submit_gets_the_class_the_jars_the_confs_and_the_tables(jar: Path
     assert home is not None and found.words[0] == str(home / "bin" / "spark-submit") and Path(found.words[0]).is_file()
     assert found.words[-6:] == [committer.MAIN_CLASS, "spark-internal", "2.5", "json", "lake.db.t", "lake.db.u"]
     confs = confs_of(found)
-    assert confs["spark.jars"] == f"driver.jar,{jar},{runtime}"
+    ingest = jar.with_name(jar.name.replace("zonemap-spark", "zonemap-ingest-spark"))
+    assert confs["spark.jars"] == f"driver.jar,{jar},{ingest},{runtime}"
     assert confs["spark.sql.catalog.lake.uri"] == "jdbc:a=b"
     assert confs["spark.driver.memory"] == "400m"
 

@@ -102,6 +102,23 @@ def test_a_zonemap_jar_that_is_listed_already_is_enough() -> None:
     assert listed(configure(classic().config(confs.JARS, own))._options, confs.JARS) == [own]
 
 
+def test_append_ingestion_is_a_second_jar_on_request(jar: Path) -> None:
+    ingest = jar.with_name(jar.name.replace("zonemap-spark", "zonemap-ingest-spark"))
+    options = configure(configure(classic(), ingest=True), ingest=True)._options
+    assert listed(options, confs.JARS) == [str(jar), str(ingest)]
+    assert listed(configure(classic())._options, confs.JARS) == [str(jar)]
+    own = f"{jar},s3://bucket/zonemap-ingest-spark-4.1_2.13-0.1.1.jar"
+    assert listed(configure(classic().config(confs.JARS, own), ingest=True)._options, confs.JARS) == own.split(",")
+
+
+def test_append_ingestion_that_cannot_be_added_is_one_warning(monkeypatch: pytest.MonkeyPatch, jar: Path) -> None:
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--jars {jar} pyspark-shell")
+    with pytest.warns(ZonemapWarning, match=r"without it: PYSPARK_SUBMIT_ARGS .* Add \$\(zonemap jar-path --ingest\)"):
+        options = configure(classic(), ingest=True)._options
+    assert options[confs.CATALOG] == confs.CATALOG_CLASS
+    assert "ingest" not in str(options.get(confs.JARS))
+
+
 def test_other_options_before_and_after_do_not_matter() -> None:
     first = configure(classic().config("spark.master", "local[1]")).config("spark.x", "y")
     last = configure(classic().config("spark.x", "y").config("spark.master", "local[1]"))

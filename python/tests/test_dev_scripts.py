@@ -136,7 +136,8 @@ def _check() -> ModuleType:
 
 
 TESTS = ("core/src/test/scala/z/core/a/OneTest", "core/src/test/scala/z/core/b/TwoTest", "spark/src/test/scala/z/XTest")
-ALL_OF_CORE = ["core/testOnly z.core.a.OneTest z.core.b.TwoTest"]
+#: Files with a text: a suite that names a type of another package, and a user of a type that no suite names.
+TEXTS = {"core/src/test/scala/z/core/b/TwoTest": "new Named", "core/src/main/scala/z/core/a/User": "new Lonely"}
 
 
 @pytest.mark.parametrize(
@@ -145,14 +146,16 @@ ALL_OF_CORE = ["core/testOnly z.core.a.OneTest z.core.b.TwoTest"]
         (["jvm/core/src/main/scala/z/core/a/Any.scala"], ["core/testOnly z.core.a.OneTest"], False),
         (["jvm/core/src/main/java/z/core/b/Any.java"], ["core/testOnly z.core.b.TwoTest"], False),
         (["jvm/core/src/test/scala/z/core/b/TwoTest.scala"], ["core/testOnly z.core.b.TwoTest"], False),
-        (["jvm/core/src/main/scala/z/core/without/Any.scala"], ALL_OF_CORE, False),
+        (["jvm/core/src/main/scala/z/core/without/Named.scala"], ["core/testOnly z.core.b.TwoTest"], False),
+        (["jvm/core/src/main/scala/z/core/without/Lonely.scala"], ["core/testOnly z.core.a.OneTest"], False),
+        (["jvm/core/src/main/scala/z/core/without/Unused.scala"], [], False),
         (["jvm/core/src/main/scala/z/core/a/VectorisedTest.scala"], ["core/testOnly z.core.a.OneTest"], False),
         (
             ["jvm/core/src/test/scala/z/core/a/VectorisedTest.scala"],
             ["core/testOnly z.core.a.OneTest z.core.a.VectorisedTest"],
             False,
         ),
-        (["docs/reference/reasons.md"], ["spark/testOnly zonemap.spark.docs.ReferencePagesTest"], False),
+        (["docs/reference/reasons.md"], ["house/testOnly zonemap.docs.ReferencePagesTest"], False),
         (["build.sbt"], [], True),
         (["python/zonemap/cli.py"], None, True),
         (["tests/sql/test_tables.py"], None, True),
@@ -167,6 +170,10 @@ def test_check_chooses_suites(tmp_path: Path, changed: list[str], suites: list[s
         path = tmp_path / "jvm" / f"{name}.scala"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
+    for name, text in TEXTS.items():
+        path = tmp_path / "jvm" / f"{name}.scala"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
     choice = _check().choose(changed, tmp_path)
     expected = [] if suites is None else [*_lint("--sbt"), "Test/compile", *suites]
     assert (choice.tasks(), choice.python) == (expected, python)
@@ -175,9 +182,17 @@ def test_check_chooses_suites(tmp_path: Path, changed: list[str], suites: list[s
 def test_names_of_suites_are_those_that_check_derives_from_their_files() -> None:
     suites = list((ROOT / "jvm").glob("*/src/test/scala/**/*Test.scala"))
     assert {suite.stem for suite in suites} >= set(_check().LONG)
-    assert (ROOT / "jvm/spark/src/test/scala" / (_check().PAGES_TEST.replace(".", "/") + ".scala")).is_file()
+    assert (ROOT / "jvm/house/src/test/scala" / (_check().PAGES_TEST.replace(".", "/") + ".scala")).is_file()
     for suite in suites:
         text = suite.read_text(encoding="utf-8")
         package = ".".join(suite.parent.relative_to(ROOT / "jvm").parts[4:])
         assert re.search(rf"^package {re.escape(package)}$", text, re.MULTILINE), suite
         assert re.search(rf"^(final )?class {suite.stem}\b", text, re.MULTILINE), suite
+
+
+def test_no_file_chooses_many_suites() -> None:
+    check = _check()
+    sources = [path for kind in ("scala", "java") for path in (ROOT / "jvm").glob(f"*/src/main/**/*.{kind}")]
+    chosen = {path: check.choose([str(path.relative_to(ROOT))]).suites for path in sources}
+    assert len(sources) > 300
+    assert {path: suites for path, suites in chosen.items() if sum(map(len, suites.values())) > check.MOST} == {}

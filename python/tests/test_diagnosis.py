@@ -231,7 +231,6 @@ def planned_scan() -> dict[str, Any]:
         "top_k": "",
         "limit": -1,
         "milliseconds": 1.5,
-        "application": "",
         "runs": 1,
         "stages": (
             {
@@ -262,15 +261,15 @@ def test_history_of_a_table_and_of_all_tables() -> None:
     assert "Run a query first" in nothing._repr_html_()
 
 
-def test_the_command_shows_the_history_that_applications_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = _Session(planned_scan() | {"application": "app-7"})
-    monkeypatch.setattr(sessions, "start", lambda *_: found)
-    options = ["--conf", "spark.sql.zonemap.history.dir=/h"]
+def test_the_command_shows_the_history_of_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = _Session(planned_scan())
+    monkeypatch.setattr(sessions, "start", lambda *_, **__: found)
+    options = ["--remote", "sc://host:15002"]
     result = CliRunner().invoke(cli.cli, ["history", "lake.db.t", "--output", "json", "--max-scans", "5", *options])
-    assert result.exit_code == 0 and json.loads(result.output)[0]["application"] == "app-7"
+    assert result.exit_code == 0 and json.loads(result.output)[0]["table"] == "lake.db.t"
     assert found.statements == ["CALL zonemap.system.history(table => 'lake.db.t', max_scans => 5)"]
     shown = CliRunner().invoke(cli.cli, ["history", *options], env={"COLUMNS": "400"}).output
-    assert "app-7" in shown and "bounds of id: 5 -> 1" in shown and "top_k" not in shown
+    assert "bounds of id: 5 -> 1" in shown and "top_k" not in shown
     refused = CliRunner().invoke(cli.cli, ["history", "lake.db.t"])
     assert isinstance(refused.exception, InvalidArgumentError) and "--remote" in str(refused.exception)
 
@@ -278,7 +277,7 @@ def test_the_command_shows_the_history_that_applications_kept(monkeypatch: pytes
 @pytest.fixture
 def session(monkeypatch: pytest.MonkeyPatch) -> _Session:
     found = _Session(WHY)
-    monkeypatch.setattr(sessions, "start", lambda *_: found)
+    monkeypatch.setattr(sessions, "start", lambda *_, **__: found)
     return found
 
 
@@ -291,7 +290,7 @@ def test_the_command_why_not_prints_a_table_or_json(session: _Session) -> None:
 
 def test_the_command_clustering(monkeypatch: pytest.MonkeyPatch) -> None:
     found = _Session(CLUSTERING)
-    monkeypatch.setattr(sessions, "start", lambda *_: found)
+    monkeypatch.setattr(sessions, "start", lambda *_, **__: found)
     shown = CliRunner().invoke(cli.cli, ["clustering", "lake.db.t", "--columns", "a", "--output", "json"])
     assert shown.exit_code == 0 and json.loads(shown.output)["average_depth"] == 2.5
     assert found.statements[0].endswith("columns => array('a'))")
@@ -299,7 +298,7 @@ def test_the_command_clustering(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("verdict", "code"), [("equal", 0), ("not checked", 0), ("different", 1)])
 def test_the_exit_code_of_verify(monkeypatch: pytest.MonkeyPatch, verdict: str, code: int) -> None:
-    monkeypatch.setattr(sessions, "start", lambda *_: _Session({**VERDICT, "verdict": verdict}))
+    monkeypatch.setattr(sessions, "start", lambda *_, **__: _Session({**VERDICT, "verdict": verdict}))
     assert CliRunner().invoke(cli.cli, ["verify", "lake.db.t"]).exit_code == code
     assert CliRunner().invoke(cli.cli, ["verify", "--query", "SELECT 1"]).exit_code == code
 
@@ -340,7 +339,7 @@ def test_advice_refuses_other_values(arguments: dict[str, Any]) -> None:
 
 def test_the_command_advise(monkeypatch: pytest.MonkeyPatch) -> None:
     found = _Session(ADVICE)
-    monkeypatch.setattr(sessions, "start", lambda *_: found)
+    monkeypatch.setattr(sessions, "start", lambda *_, **__: found)
     shown = CliRunner().invoke(cli.cli, ["advise", "lake.db.t", "--query", "SELECT 1", "--output", "json"])
     assert shown.exit_code == 0 and json.loads(shown.output) == [ADVICE]
     assert found.statements[0].endswith("queries => array('SELECT 1'))")

@@ -96,7 +96,7 @@ def test_command_ends_on_a_signal(monkeypatch: pytest.MonkeyPatch, output: str) 
         signal.raise_signal(signal.SIGTERM)
         return BuildResult(table, 7, 1, 0, 1, 9, 0.5)
 
-    monkeypatch.setattr(sessions, "start", lambda *_: None)
+    monkeypatch.setattr(sessions, "start", lambda *_, **__: None)
     monkeypatch.setattr(procedures, "refresh", refresh)
     held = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

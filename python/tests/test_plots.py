@@ -47,7 +47,6 @@ def scan(minute: int, considered: int, kept: int, runs: int = 1) -> PlannedScan:
         "",
         -1,
         1.5,
-        "",
         runs,
     )
 

@@ -52,7 +52,6 @@ SCAN = {
     "top_k": "",
     "limit": -1,
     "milliseconds": 1.5,
-    "application": "",
     "runs": 1,
     "stages": [],
 }
@@ -247,14 +246,14 @@ def test_errors_of_the_table_and_of_a_query_are_raised() -> None:
 def test_a_page_that_cannot_be_written_is_refused_before_a_session_starts(
     name: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sessions, "start", lambda *_: pytest.fail("a session was started"))
+    monkeypatch.setattr(sessions, "start", lambda *_, **__: pytest.fail("a session was started"))
     shown = CliRunner().invoke(cli.cli, ["report", "--table", "t", "--out", str(tmp_path / name)])
     assert isinstance(shown.exception, InvalidArgumentError) and why in str(shown.exception)
 
 
 def test_the_command_writes_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     session = _Session()
-    monkeypatch.setattr(sessions, "start", lambda *_: session)
+    monkeypatch.setattr(sessions, "start", lambda *_, **__: session)
     out = tmp_path / "report.html"
     options = ["--columns", "user_id", "--query", "SELECT 1", "--query", "SELECT 2"]
     shown = CliRunner().invoke(cli.cli, ["report", "--table", "lake.db.t", "--out", str(out), *options])
@@ -265,7 +264,7 @@ def test_the_command_writes_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_the_command_names_the_extra_before_a_session_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras.util, "find_spec", lambda name: None if name == "altair" else object())
-    monkeypatch.setattr(sessions, "start", lambda *_: pytest.fail("a session was started"))
+    monkeypatch.setattr(sessions, "start", lambda *_, **__: pytest.fail("a session was started"))
     shown = CliRunner().invoke(cli.cli, ["report", "--table", "t", "--out", str(tmp_path / "r.html")])
     assert isinstance(shown.exception, ZonemapError)
     assert f"not installed: altair. Install them: {extras.command('plots')}" in str(shown.exception)

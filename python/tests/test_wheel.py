@@ -13,7 +13,22 @@ from conftest import ROOT
 
 import zonemap
 
-CLASSES = ("ZoneMapExtension", "ZoneMapCatalog", "ZoneMapExplain", "ZoneMapIngestSource", "PlanningCounters")
+#: The jars of the wheel, each with classes that users name or that ServiceLoader finds.
+JARS = {
+    "zonemap-spark": {
+        *("zonemap/spark/ZoneMapExtension", "zonemap/spark/ZoneMapCatalog", "zonemap/spark/ZoneMapExplain"),
+        *("zonemap/spark/PlanningCounters", "zonemap/insight/InsightPart"),
+    },
+    "zonemap-ingest-spark": {
+        *("zonemap/ingest/spark/ZoneMapIngestSource", "zonemap/ingest/spark/IngestPart"),
+        *("zonemap/ingest/kafka/KafkaQueues", "zonemap/ingest/spark/commit/CommitProcess"),
+    },
+}
+#: The packages of classes in each jar.
+PACKAGES = {
+    "zonemap-spark": ("zonemap/core/", "zonemap/iceberg/", "zonemap/spark/", "zonemap/insight/"),
+    "zonemap-ingest-spark": ("zonemap/ingest/",),
+}
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +38,16 @@ def wheel() -> zipfile.ZipFile:
     return zipfile.ZipFile(path)
 
 
-def test_the_wheel_holds_the_package_and_one_jar_and_nothing_else(wheel: zipfile.ZipFile) -> None:
+def jar_name(artifact: str) -> str:
+    return f"{artifact}-4.1_2.13-{zonemap.__version__}.jar"
+
+
+def entries(wheel: zipfile.ZipFile, artifact: str) -> set[str]:
+    with wheel.open(f"zonemap/jars/{jar_name(artifact)}") as file, zipfile.ZipFile(file) as jar:
+        return set(jar.namelist())
+
+
+def test_the_wheel_holds_the_package_and_two_jars_and_nothing_else(wheel: zipfile.ZipFile) -> None:
     names = {name for name in wheel.namelist() if not name.endswith("/")}
     sources = ROOT / "python" / "zonemap"
     expected = {
@@ -31,27 +55,31 @@ def test_the_wheel_holds_the_package_and_one_jar_and_nothing_else(wheel: zipfile
         for path in sources.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    expected.add(f"zonemap/jars/zonemap-spark-4.1_2.13-{zonemap.__version__}.jar")
+    expected |= {f"zonemap/jars/{jar_name(artifact)}" for artifact in JARS}
     assert {name for name in names if ".dist-info/" not in name} == expected
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
-def test_the_jar_of_the_wheel_is_the_one_of_dist(wheel: zipfile.ZipFile) -> None:
-    name = f"zonemap-spark-4.1_2.13-{zonemap.__version__}.jar"
+@pytest.mark.parametrize("artifact", JARS)
+def test_the_jars_of_the_wheel_are_those_of_dist(wheel: zipfile.ZipFile, artifact: str) -> None:
+    name = jar_name(artifact)
     assert wheel.read(f"zonemap/jars/{name}") == (ROOT / "dist" / name).read_bytes()
 
 
-def test_the_jar_holds_our_classes_only(wheel: zipfile.ZipFile) -> None:
-    name = f"zonemap/jars/zonemap-spark-4.1_2.13-{zonemap.__version__}.jar"
-    with wheel.open(name) as file, zipfile.ZipFile(file) as jar:
-        classes = {entry for entry in jar.namelist() if entry.endswith(".class")}
-    assert {f"zonemap/spark/{entry}.class" for entry in CLASSES} <= classes
-    assert {entry for entry in classes if not entry.startswith("zonemap/")} == set()
+@pytest.mark.parametrize("artifact", JARS)
+def test_each_jar_holds_the_classes_of_its_modules_only(wheel: zipfile.ZipFile, artifact: str) -> None:
+    classes = {entry for entry in entries(wheel, artifact) if entry.endswith(".class")}
+    assert {f"{name}.class" for name in JARS[artifact]} <= classes
+    assert {entry for entry in classes if not entry.startswith(PACKAGES[artifact])} == set()
 
 
-def test_the_jar_holds_the_license(wheel: zipfile.ZipFile) -> None:
-    name = f"zonemap/jars/zonemap-spark-4.1_2.13-{zonemap.__version__}.jar"
-    with wheel.open(name) as file, zipfile.ZipFile(file) as jar:
+def test_the_jar_of_the_planner_names_nothing_of_append_ingestion(wheel: zipfile.ZipFile) -> None:
+    assert {entry for entry in entries(wheel, "zonemap-spark") if "ingest" in entry.lower()} == set()
+
+
+@pytest.mark.parametrize("artifact", JARS)
+def test_each_jar_holds_the_license(wheel: zipfile.ZipFile, artifact: str) -> None:
+    with wheel.open(f"zonemap/jars/{jar_name(artifact)}") as file, zipfile.ZipFile(file) as jar:
         assert jar.read("META-INF/LICENSE") == (ROOT / "LICENSE").read_bytes()
 
 
@@ -69,9 +97,10 @@ def test_the_metadata_names_author_and_places_and_its_links_are_absolute(wheel: 
     assert links == [link if link.startswith(("https://", "#")) else base + link for link in here]
 
 
-def test_the_installed_package_carries_its_jar() -> None:
-    """Run in a process of its own, where nothing stands in for the jar."""
-    code = "import zonemap; print(zonemap.jar_path())"
+@pytest.mark.parametrize("ingest", [False, True])
+def test_the_installed_package_carries_its_jars(ingest: bool) -> None:
+    """Run in a process of its own, where nothing stands in for the jars."""
+    code = f"import zonemap; print(zonemap.jar_path(ingest={ingest}))"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd="/")
     path = Path(answer.stdout.strip())
     assert path.is_absolute()

@@ -27,9 +27,10 @@ def cli() -> None:
 
 
 @cli.command("jar-path")
-def jar_path_command() -> None:
+@click.option("--ingest", is_flag=True, help="Print the path of the jar of append ingestion.")
+def jar_path_command(ingest: bool) -> None:
     """Print the path of the Spark extension's jar, for --jars or spark.jars."""
-    click.echo(jar_path())
+    click.echo(jar_path(ingest=ingest))
 
 
 @cli.command()

@@ -30,6 +30,7 @@ MERGE_HARD_CAP = PREFIX + "merge.hard-cap"
 ICEBERG_EXTENSION = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 EXTENSION_CLASS = "zonemap.spark.ZoneMapExtension"
 CATALOG_CLASS = "zonemap.spark.ZoneMapCatalog"
+INGEST_CLASS = "zonemap.ingest.spark.IngestPart"
 
 UPKEEP_VALUES = ("off", "memory", "persist", "auto")
 COVER_ON_READ_VALUES = ("background", "wait")

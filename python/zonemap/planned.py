@@ -14,9 +14,6 @@ from zonemap.results import _read, _Rows
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-#: The conf that names the folder of the scans of several applications.
-HISTORY_DIR = "spark.sql.zonemap.history.dir"
-
 
 @dataclass(frozen=True)
 class PlanStage:
@@ -64,7 +61,6 @@ class PlannedScan:
         limit: Rows of a LIMIT that left out files; else -1.
         milliseconds: Time from the request to the last task.
         runs: Executions of the query, those that failed included; 0 if it was only planned, as by EXPLAIN.
-        application: Id of the application that kept the scan in ``history.dir``; empty for scans of this driver.
         stages: The steps of the plan in order; empty until the query is executed or explained, and if Iceberg planned.
     """
 
@@ -86,7 +82,6 @@ class PlannedScan:
     top_k: str
     limit: int
     milliseconds: float
-    application: str
     runs: int
     stages: tuple[PlanStage, ...] = ()
 
@@ -97,7 +92,7 @@ class PlannedScan:
 
 @dataclass(frozen=True)
 class HistoryResult(_Rows):
-    """Result of ``history``: scans of the driver, and those that other applications kept, the newest first."""
+    """Result of ``history``: scans of the driver, the newest first."""
 
     scans: tuple[PlannedScan, ...]
 
@@ -121,8 +116,6 @@ class HistoryResult(_Rows):
 
 def history(spark: SparkSession, table: str | None = None, *, max_scans: int = 100) -> HistoryResult:
     """Returns the newest scans that the driver planned, of ``table`` or of all tables.
-
-    With the conf ``spark.sql.zonemap.history.dir``, the scans that other applications kept there are included.
 
     Args:
         spark: The session.

@@ -11,7 +11,7 @@ from zonemap import arguments, confs, current, installed, remote, spark_jars
 from zonemap.config import DualIndex, MergePolicy, Upkeep, check_choice, check_sample
 from zonemap.current import CurrentConf
 from zonemap.errors import InvalidArgumentError, UnsupportedSparkError, ZonemapWarning
-from zonemap.jar import JAR_PREFIX, jar_path
+from zonemap.jar import INGEST_JAR_PREFIX, JAR_PREFIX, jar_path
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,6 +30,7 @@ def configure(
     iceberg: str | PathLike[str] | None = None,
     dual_index: DualIndex | None = None,
     jar: str | PathLike[str] | None = None,
+    ingest: bool = False,
     enabled: bool | None = None,
     shadow: bool | None = None,
     shadow_sample: float | None = None,
@@ -65,6 +66,7 @@ def configure(
             ``"/jars/iceberg-*.jar"``. None: your set-up provides it.
         dual_index: The part of the index that stays in memory; None keeps the extension's defaults.
         jar: Path of the extension's jar, written like ``iceberg``; None takes the jar of this package.
+        ingest: Also adds the jar of append ingestion: its sink, committers, confs and procedures ``ingest_*``.
         enabled: ``spark.sql.zonemap.enabled``, the switch that can also be set for one query (default true).
         shadow: Plans every scan twice and compares with Iceberg's plan (default false; for verification).
         shadow_sample: Share of finished queries, 0.0 to 1.0, that are run again in the background with and without
@@ -111,7 +113,7 @@ def configure(
         _warn(f"{error} The session runs without zonemap.")
         return builder
     spark_jars.require_iceberg_for(target, iceberg_jars)
-    why_not = _unreachable(conf)
+    why_not = _unreachable(conf, JAR_PREFIX, confs.EXTENSION_CLASS, "zonemap jar-path")
     if why_not is not None:
         _warn(f"Cannot add zonemap to the session, which runs without it: {why_not}")
         return builder
@@ -119,6 +121,12 @@ def configure(
     _append(conf, confs.EXTENSIONS, confs.ICEBERG_EXTENSION, confs.EXTENSION_CLASS)
     if own_jars or not spark_jars.has_file(conf.items(confs.JARS), JAR_PREFIX):
         _append(conf, confs.JARS, *(own_jars or [str(jar_path())]))
+    if ingest and not spark_jars.has_file(conf.items(confs.JARS), INGEST_JAR_PREFIX):
+        why_not = _unreachable(conf, INGEST_JAR_PREFIX, confs.INGEST_CLASS, "zonemap jar-path --ingest")
+        if why_not is not None:
+            _warn(f"Cannot add append ingestion to the session, which runs without it: {why_not}")
+        else:
+            _append(conf, confs.JARS, str(jar_path(ingest=True)))
     if iceberg is not None and not _has_iceberg(conf):
         _add_iceberg(conf, iceberg_jars, _package(iceberg, target))
     options.setdefault(confs.CATALOG, conf.get(confs.CATALOG) or confs.CATALOG_CLASS)
@@ -266,25 +274,23 @@ def _check_server_on_start(builder: Any) -> None:
     builder.getOrCreate = checked
 
 
-def _unreachable(conf: CurrentConf) -> str | None:
-    """Returns why ``spark.jars`` of the builder cannot add the jar to the class path, or None if it can.
+def _unreachable(conf: CurrentConf, prefix: str, main_class: str, command: str) -> str | None:
+    """Returns why ``spark.jars`` of the builder cannot add a jar to the class path, or None if it can.
 
     A session that names classes of a missing jar fails every query, so ``configure`` then sets no conf.
     """
     running = _jvm_confs()
-    if running is not None and not spark_jars.has_file(current.split_list(running.get(confs.JARS)), JAR_PREFIX):
+    if running is not None and not spark_jars.has_file(current.split_list(running.get(confs.JARS)), prefix):
         from zonemap import _jvm  # noqa: PLC0415 - needs PySpark
 
-        if not _jvm.has_class(confs.EXTENSION_CLASS):
+        if not _jvm.has_class(main_class):
             return (
                 "the JVM of this process already runs and its class path is fixed. "
-                "Call configure() before the first session, or start with '--jars $(zonemap jar-path)'."
+                f"Call configure() before the first session, or start with '--jars $({command})'."
             )
     submitted = conf.submitted.get(confs.JARS)
-    if running is None and submitted is not None and not spark_jars.has_file(current.split_list(submitted), JAR_PREFIX):
-        return (
-            "PYSPARK_SUBMIT_ARGS sets --jars or spark.jars and overrides the builder's. Add $(zonemap jar-path) there."
-        )
+    if running is None and submitted is not None and not spark_jars.has_file(current.split_list(submitted), prefix):
+        return f"PYSPARK_SUBMIT_ARGS sets --jars or spark.jars and overrides the builder's. Add $({command}) there."
     return None
 
 

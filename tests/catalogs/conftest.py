@@ -56,6 +56,6 @@ def catalogs(base: Path, rest_url: str, sqlite: Path) -> Iterator[object]:
         "spark.hadoop.hive.metastore.warehouse.dir": str(base / "hive"),
     }
     session.stop()
-    started = session.start(confs)
+    started = session.start(confs, ingest=True)
     yield started
     session.stop()

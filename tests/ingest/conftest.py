@@ -26,6 +26,7 @@ def spark(base: Path, sqlite: Path) -> Iterator[object]:
             **lake.catalog_confs(sqlite, f"file:{base / 'ingest'}"),
             "spark.sql.zonemap.upkeep.follow-commits": "true",
             "spark.sql.zonemap.upkeep.max-cpu-share": "1",
-        }
+        },
+        ingest=True,
     )
     session.stop()

@@ -17,7 +17,7 @@ from support import session
 def main(table: str, folder: Path, sqlite: Path, warehouse: str) -> None:
     session.use_directory(folder / f"driver-{time.time_ns()}")
     spark = session.start(
-        {"spark.master": "local[1]", "spark.driver.memory": "1g"} | lake.catalog_confs(sqlite, warehouse)
+        {"spark.master": "local[1]", "spark.driver.memory": "1g"} | lake.catalog_confs(sqlite, warehouse), ingest=True
     )
     query = (
         spark.readStream.schema("id BIGINT")

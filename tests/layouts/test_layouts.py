@@ -33,6 +33,12 @@ def ours() -> str:
     return str(zonemap.jar_path())
 
 
+def ingest() -> str:
+    import zonemap
+
+    return str(zonemap.jar_path(ingest=True))
+
+
 def iceberg(version: str = session.BUILT_AGAINST) -> str:
     return session.jar(f"{session.RUNTIME}-{version}")
 
@@ -202,7 +208,8 @@ def folder(tmp_path: Path) -> Path:
 def test_both_in_spark_jars(folder: Path) -> None:
     """Iceberg's extension comes first; the catalog of procedures is configured."""
     catalog = {"spark.sql.catalog.zonemap": "zonemap.spark.ZoneMapCatalog"}
-    layout = Layout("A", confs(folder, **jars(iceberg(), ours()), **catalog), steps=["whole", "ingest", "catalog"])
+    confs_of_a = confs(folder, **jars(iceberg(), ours(), ingest()), **catalog)
+    layout = Layout("A", confs_of_a, steps=["whole", "ingest", "catalog"])
     told = run(layout, folder)
     check_whole(told)
     check_ingest(told)
@@ -228,9 +235,10 @@ def test_iceberg_below_us(folder: Path) -> None:
 
 
 def test_iceberg_above_us(folder: Path) -> None:
-    """The product is on Spark's own class path, and Iceberg is added: a second class loader loads the product's classes
-    again, and builds stay local."""
-    more = {"spark.sql.catalog.zonemap": "zonemap.spark.ZoneMapCatalog", **jars(iceberg()), **on_class_path(ours())}
+    """The product is on Spark's own class path, and Iceberg and append ingestion are added: a second class loader loads
+    the product's classes again, and builds stay local."""
+    added = jars(iceberg(), ingest())
+    more = {"spark.sql.catalog.zonemap": "zonemap.spark.ZoneMapCatalog", **added, **on_class_path(ours())}
     layout = Layout("C", confs(folder, **more), steps=["whole", "segments", "ingest"])
     told = run(layout, folder)
     check_whole(told)
@@ -264,7 +272,8 @@ def test_executors_of_their_own(folder: Path, serializer: str) -> None:
         "spark.master": "local-cluster[2,1,1024]",
         "spark.serializer": f"org.apache.spark.serializer.{serializer}",
     }
-    layout = Layout(serializer, confs(folder, **jars(iceberg(), ours()), **cluster), steps=["whole", "job", "ingest"])
+    own = jars(iceberg(), ours(), ingest())
+    layout = Layout(serializer, confs(folder, **own, **cluster), steps=["whole", "job", "ingest"])
     told = run(layout, folder)
     check_whole(told)
     check_ingest(told)
@@ -283,7 +292,9 @@ def test_spark_connect(folder: Path) -> None:
     server = {k: v for k, v in confs(folder, **jars(iceberg())).items() if k != "spark.master"}
     server["spark.sql.extensions"] = ICEBERG_EXTENSION
     del server["spark.sql.extendedExplainProviders"]
-    layout = Layout("G", server, remote="local[2]", configure={}, steps=["whole", "python_package", "ingest"])
+    layout = Layout(
+        "G", server, remote="local[2]", configure={"ingest": True}, steps=["whole", "python_package", "ingest"]
+    )
     told = run(layout, folder)
     check_ingest(told)
     assert told["session"]["kind"].startswith("pyspark.sql.connect.")

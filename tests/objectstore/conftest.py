@@ -41,7 +41,7 @@ def s3_confs(base, store: Store) -> dict[str, str]:
 def on_s3(s3_confs: dict[str, str]):
     """Starts the session; `session.restart(s3_confs)` starts one with an empty memory."""
     session.stop()
-    session.start(s3_confs).sql("CREATE NAMESPACE IF NOT EXISTS s3.db")
+    session.start(s3_confs, ingest=True).sql("CREATE NAMESPACE IF NOT EXISTS s3.db")
     return session.get
 
 

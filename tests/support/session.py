@@ -134,8 +134,8 @@ def base_confs(options: str = "") -> dict[str, str]:
 PRODUCT_CONFS = {"spark.sql.zonemap.cover-on-read": "wait", "spark.sql.zonemap.upkeep.follow-commits": "false"}
 
 
-def start(confs: dict[str, str] | None = None) -> SparkSession:
-    """Starts a session in a new JVM and configures the product with `zonemap.configure`."""
+def start(confs: dict[str, str] | None = None, *, ingest: bool = False) -> SparkSession:
+    """Starts a session in a new JVM and configures the product with `zonemap.configure`, with `ingest` or without."""
     global _active
     assert _active is None, "a session is running"
     builder = SparkSession.Builder().master("local[2]").appName("zonemap-tests")
@@ -148,7 +148,7 @@ def start(confs: dict[str, str] | None = None) -> SparkSession:
     if not STOCK:
         import zonemap
 
-        builder = zonemap.configure(builder)
+        builder = zonemap.configure(builder, ingest=ingest)
     _active = builder.getOrCreate()
     return _active
 

@@ -201,7 +201,7 @@ def test_result_of_another_version() -> None:
 
 
 def test_command_of_the_status(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "start", lambda *_: _Session(STATUS))
+    monkeypatch.setattr(sessions, "start", lambda *_, **__: _Session(STATUS))
     result = CliRunner().invoke(cli.cli, ["ingest-status", "lake.db.t", "--output", "json"])
     assert result.exit_code == 0
     assert json.loads(result.output) == {"table": "lake.db.t", **STATUS}
@@ -255,7 +255,7 @@ def test_commands_call_the_procedures(
     monkeypatch: pytest.MonkeyPatch, arguments: list[str], row: dict[str, Any], statement: str, code: int
 ) -> None:
     session = _Session(row)
-    monkeypatch.setattr(sessions, "start", lambda *_: session)
+    monkeypatch.setattr(sessions, "start", lambda *_, **__: session)
     result = CliRunner().invoke(cli.cli, [*arguments, "--output", "json"])
     assert result.exit_code == code, result.output
     (sent,) = session.statements
@@ -267,7 +267,7 @@ def test_commands_call_the_procedures(
 @pytest.mark.parametrize("text", ["a", "=1", "a=b", "a=-1"])
 def test_a_malformed_watermark_is_an_error(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     session = _Session({"pointer": ""})
-    monkeypatch.setattr(sessions, "start", lambda *_: session)
+    monkeypatch.setattr(sessions, "start", lambda *_, **__: session)
     for given in ([text], ["a=1", "a=2"]):
         options = [part for mark in given for part in ("--watermark", mark)]
         result = CliRunner().invoke(cli.cli, ["ingest-reset", "a.t", *options])

@@ -12,7 +12,7 @@ from zonemap.commands import sessions
 from zonemap.errors import ZonemapError
 from zonemap.session import options_of
 
-MAIN_CLASS = "zonemap.spark.commit.CommitProcess"
+MAIN_CLASS = "zonemap.ingest.spark.commit.CommitProcess"
 
 #: Confs of the JVM that the confs of the user replace.
 DEFAULTS = {"spark.driver.memory": "400m", "spark.driver.extraJavaOptions": "-XX:+UseSerialGC"}
@@ -66,7 +66,7 @@ def command(
     if home is None:
         install = extras.command("spark")
         raise ZonemapError(f"Cannot start the committer: PySpark is not installed. Install it: {install}.")
-    confs = options_of(sessions.builder(options, iceberg))
+    confs = options_of(sessions.builder(options, iceberg, ingest=True))
     submitted = [word for word in shlex.split(environment.get("PYSPARK_SUBMIT_ARGS", "")) if word != _SHELL]
     # Where an option is given twice, the later one counts.
     words = [

@@ -81,16 +81,14 @@ def history(
     iceberg: str | None,
     output: str,
 ) -> None:
-    """Show the newest planned scans of TABLE, or of all tables: files before and after, or why Iceberg planned.
+    """Show the newest scans that the server of --remote planned, of TABLE or of all tables.
 
-    They are those of the server of --remote, and those that applications kept in the folder of the conf
-    spark.sql.zonemap.history.dir.
+    Each has its files before and after, or why Iceberg planned it.
     """
-    confs = sessions.confs(settings, remote)
-    if server_of(confs) is None and not confs.get(planned.HISTORY_DIR):
+    if server_of(sessions.confs(settings, remote)) is None:
         raise InvalidArgumentError(
             "Cannot show the history of a session that has just started: it has planned nothing. "
-            f"Give --remote of a server that runs queries, or --conf {planned.HISTORY_DIR}=FOLDER."
+            "Give --remote of a server that runs queries."
         )
     result = planned.history(sessions.start(settings, remote, iceberg), table, max_scans=max_scans)
     rows = result.as_dicts() if output == "json" else result.summaries()

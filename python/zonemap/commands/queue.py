@@ -41,7 +41,7 @@ def _command(name: str, *options: Callable[..., Any]) -> Callable[[Callable[...,
         def run(
             table: str, settings: tuple[str, ...], remote: str | None, iceberg: str | None, output: str, **given: Any
         ) -> None:
-            rows, is_list, is_well = work(sessions.start(settings, remote, iceberg), table, **given)
+            rows, is_list, is_well = work(sessions.start(settings, remote, iceberg, ingest=True), table, **given)
             output_of(output, always_list=is_list).rows(name.replace("-", " "), rows)
             if not is_well:
                 sys.exit(1)

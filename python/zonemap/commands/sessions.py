@@ -67,17 +67,17 @@ def options_without_session(command: Command) -> Command:
     return command
 
 
-def start(settings: tuple[str, ...], remote: str | None, iceberg: str | None) -> SparkSession:
+def start(settings: tuple[str, ...], remote: str | None, iceberg: str | None, *, ingest: bool = False) -> SparkSession:
     """Starts a session with the extension and the confs of the command line."""
     options = confs(settings, remote)
     server = server_of(options)
     if server is not None:
         context = click.get_current_context(silent=True)
         require_server(server, seconds=None if context is None else context.meta.get(_PATIENCE))
-    return builder(options, iceberg).getOrCreate()
+    return builder(options, iceberg, ingest=ingest).getOrCreate()
 
 
-def builder(options: dict[str, str], iceberg: str | None) -> SparkSession.Builder:
+def builder(options: dict[str, str], iceberg: str | None, *, ingest: bool = False) -> SparkSession.Builder:
     """Returns the builder of a session with the extension and these confs."""
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra of this package
@@ -90,7 +90,7 @@ def builder(options: dict[str, str], iceberg: str | None) -> SparkSession.Builde
     found = SparkSession.builder.appName("zonemap")
     for key, value in options.items():
         found = found.config(key, value)
-    return configure(found, iceberg=iceberg)
+    return configure(found, iceberg=iceberg, ingest=ingest)
 
 
 def confs(settings: tuple[str, ...], remote: str | None) -> dict[str, str]:

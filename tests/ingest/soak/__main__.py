@@ -34,7 +34,7 @@ def main() -> int:
         folder.mkdir(parents=True, exist_ok=True)
         session.use_directory(folder)
         sqlite = folder / "catalog.db"
-        spark = session.start(lake.catalog_confs(sqlite, f"file:{folder / 'warehouse'}"))
+        spark = session.start(lake.catalog_confs(sqlite, f"file:{folder / 'warehouse'}"), ingest=True)
         seeds = [f"{options.seed} {number + offset}" for offset in range(count)]
         for done in rounds.run(spark, sqlite, folder, seeds, options.seconds):
             print(f"round {number}: {done.figures}", flush=True)

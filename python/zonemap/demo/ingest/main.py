@@ -79,7 +79,7 @@ def _session(lake: Lake) -> SparkSession:
     builder = SparkSession.Builder().appName("zonemap demo")
     for key, value in (lake.confs() | {"spark.master": "local[2]", "spark.driver.memory": "1g"}).items():
         builder = builder.config(key, value)
-    return zonemap.configure(builder, iceberg=lake.iceberg).getOrCreate()
+    return zonemap.configure(builder, iceberg=lake.iceberg, ingest=True).getOrCreate()
 
 
 def _start(lake: Lake, processes: Processes) -> None:

@@ -30,7 +30,7 @@ def main(lake: Lake, number: int, way: str) -> None:
     builder = SparkSession.Builder().appName(f"writer {number}")
     for key, value in lake.confs().items():
         builder = builder.config(key, value)
-    spark = zonemap.configure(builder, iceberg=lake.iceberg).getOrCreate()
+    spark = zonemap.configure(builder, iceberg=lake.iceberg, ingest=True).getOrCreate()
     journal = Journal(lake, number)
     sample = spark.read.parquet(str(journal.files[0]))
     sample.count()

@@ -1,7 +1,7 @@
 package zonemap.spark
 
 /** Texts of errors in the messages of this product. */
-private[spark] object ErrorText {
+private[zonemap] object ErrorText {
 
   /** The first line of the message that is not blank: messages of Spark's parser begin with a line break. */
   def firstLine(error: Throwable): String =

@@ -22,7 +22,7 @@ final class ZoneMapCatalog extends ProcedureCatalog {
   override def loadProcedure(ident: Identifier): UnboundProcedure =
     ZoneMapCatalog.find(ident).getOrElse {
       throw new IllegalArgumentException(
-        s"Cannot find procedure '$ident': ${ZoneMapCatalog.unavailable}. " +
+        s"Cannot find procedure '$ident': ${ZoneMapCatalog.unavailable(ident.name())}. " +
           s"Known procedures: ${ZoneMapCatalog.known.map(_.name()).mkString(", ")}.")
     }
 
@@ -32,7 +32,7 @@ final class ZoneMapCatalog extends ProcedureCatalog {
     else Array.empty
 }
 
-private[spark] object ZoneMapCatalog {
+private[zonemap] object ZoneMapCatalog {
   val DefaultName = "zonemap"
   val Key = s"spark.sql.catalog.$DefaultName"
   val Namespace: Seq[String] = Seq("system")
@@ -44,5 +44,16 @@ private[spark] object ZoneMapCatalog {
       known.find(_.name() == ident.name().toLowerCase(Locale.ROOT))
     else None
 
-  private def unavailable: String = ZoneMapRuntime.get.fold(why => s"zonemap is inactive, $why", _ => "there is none")
+  private def unavailable(procedure: String): String =
+    ZoneMapRuntime.get.fold(why => s"zonemap is inactive, $why", _ => absent(procedure.toLowerCase(Locale.ROOT)))
+
+  private def absent(procedure: String): String =
+    if (procedure.startsWith(OfIngestion) && !known.exists(_.name().startsWith(OfIngestion)))
+      "append ingestion has a jar of its own, zonemap-ingest-spark, which this application does not have: add it to " +
+        "spark.jars, or use zonemap.configure(builder, ingest=True)"
+    else if (OfInsight(procedure)) "the class path has no module zonemap-insight, which explains plans"
+    else "there is none"
+
+  private val OfIngestion = "ingest_"
+  private val OfInsight = Set("why_not", "advise", "verify", "history", "clustering_information")
 }

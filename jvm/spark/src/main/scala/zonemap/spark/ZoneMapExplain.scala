@@ -17,6 +17,6 @@ final class ZoneMapExplain extends ExtendedExplainGenerator {
     catch { case e @ (NonFatal(_) | _: LinkageError) => s"no description of this plan: $e" }
 }
 
-private[spark] object ZoneMapExplain {
+private[zonemap] object ZoneMapExplain {
   val Title = "Zonemap"
 }

@@ -1,7 +1,8 @@
 package zonemap.spark
 
-import java.net.{URL, URLClassLoader}
+import java.net.{JarURLConnection, URL, URLClassLoader}
 
+import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.spark.SPARK_VERSION
@@ -22,8 +23,8 @@ private[zonemap] trait ZoneMapRuntime {
   def procedures: Seq[UnboundProcedure]
   def explain(plan: SparkPlan): String
 
-  /** The Iceberg table of that name, whose writes go to its ingest queue. */
-  def ingestTable(session: SparkSession, name: String): Table
+  /** The table to which a write in a format of a part goes; `None` if no part has this format. */
+  def writtenTable(session: SparkSession, format: String, name: String): Option[Table]
   def plannedScans: Long
   def fallbacks: Long
   def shadowMismatches: Long
@@ -70,7 +71,7 @@ private[zonemap] object ZoneMapRuntime {
     val own = getClass.getClassLoader
     val context = Thread.currentThread().getContextClassLoader
     if (sees(own)) Right(own)
-    else if (context != null && sees(context)) Right(new ChildFirstLoader(ownJars(own), context))
+    else if (context != null && sees(context)) Right(new ChildFirstLoader(jars(context), context))
     else Left("Iceberg's Spark runtime is not on the class path; add it to spark.jars or spark.jars.packages")
   }
 
@@ -78,11 +79,12 @@ private[zonemap] object ZoneMapRuntime {
     try { Class.forName(IcebergProbe, false, loader); true }
     catch { case _: ClassNotFoundException | _: NoClassDefFoundError => false }
 
-  private def ownJars(loader: ClassLoader): Array[URL] = {
-    val resource = getClass.getName.replace('.', '/') + ".class"
+  /** The jar of this class, and the jars of the parts that `context` finds. */
+  private def jars(context: ClassLoader): Array[URL] = {
     val location = getClass.getProtectionDomain.getCodeSource
-    require(location != null, s"Cannot find the jar of $resource.")
-    Array(location.getLocation)
+    require(location != null, s"Cannot find the jar of ${getClass.getName}.")
+    val parts = context.getResources("META-INF/services/zonemap.spark.part.ZoneMapPart").asScala.map(_.openConnection())
+    (location.getLocation +: parts.collect { case jar: JarURLConnection => jar.getJarFileURL }.toSeq).distinct.toArray
   }
 
   /** Loads zonemap's classes a second time, except the classes that both copies must share. */

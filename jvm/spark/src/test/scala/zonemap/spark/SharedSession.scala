@@ -52,7 +52,7 @@ trait SharedSession extends AnyFunSuite {
 }
 
 object SharedSession {
-  private[spark] def runtime: IcebergRuntime = ZoneMapRuntime.active.get.asInstanceOf[IcebergRuntime]
+  private[zonemap] def runtime: IcebergRuntime = ZoneMapRuntime.active.get.asInstanceOf[IcebergRuntime]
 
   lazy val spark: SparkSession = {
     val scratch = java.nio.file.Paths.get("target", "tmp")

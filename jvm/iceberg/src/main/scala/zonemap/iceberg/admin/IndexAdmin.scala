@@ -94,7 +94,7 @@ private[zonemap] final class IndexAdmin(process: IndexProcess) {
     process.newTable(table, snapshot.snapshotId(), process.storeOf(table, settings))
 
   /** The index that the store contains of `snapshot`, or of a snapshot near it. */
-  private[iceberg] def stored(table: Table, snapshot: Snapshot, settings: PlannerSettings): TableIndex = {
+  private[zonemap] def stored(table: Table, snapshot: Snapshot, settings: PlannerSettings): TableIndex = {
     val store = process.storeOf(table, settings)
     val known = new TableIndex(table.uuid(), process.access)
     try
@@ -154,9 +154,9 @@ private[zonemap] final class IndexAdmin(process: IndexProcess) {
     catch { case _: CorruptIndexException => None }
 }
 
-private[iceberg] object IndexAdmin {
+private[zonemap] object IndexAdmin {
 
-  private[iceberg] def result(stored: SnapshotIndex, startedNanos: Long): BuildResult =
+  private[zonemap] def result(stored: SnapshotIndex, startedNanos: Long): BuildResult =
     BuildResult(
       stored.key.snapshotId,
       stored.dataFiles,

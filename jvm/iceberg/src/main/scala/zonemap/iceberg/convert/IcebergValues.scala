@@ -76,7 +76,7 @@ private[zonemap] object IcebergValues {
     Option.when(new JBigDecimal(unscaled).precision <= decimal.precision)(ZoneValues.ofDecimal(unscaled, decimal))
 
   /** A copy of the remaining bytes of a buffer; the buffer's position does not change. */
-  private[iceberg] def toArray(buffer: ByteBuffer): Array[Byte] = {
+  private[zonemap] def toArray(buffer: ByteBuffer): Array[Byte] = {
     val bytes = new Array[Byte](buffer.remaining)
     buffer.get(buffer.position(), bytes)
     bytes

@@ -20,7 +20,7 @@ import zonemap.core.value._
 private[zonemap] object SourceConditions {
 
   /** A larger set of values becomes ranges, because nearly every bucket contains at least one value of such a set. */
-  private[iceberg] val MaxValues = 10000
+  private[zonemap] val MaxValues = 10000
   private val MaxRanges = 256
 
   /** Ranges become a list of whole numbers if they contain at most this many in total. */

@@ -117,10 +117,10 @@ private[zonemap] object BoundScan {
     !read.findType(id).isPrimitiveType || read.findType(id) == schema.findType(id)
 
   /** The predicate without conditions on columns that the schema lacks, or has with a type of another order. */
-  private[iceberg] def fitting(predicate: Predicate, schema: Schema): Predicate = replaceUnfit(predicate, schema, True)
+  private[zonemap] def fitting(predicate: Predicate, schema: Schema): Predicate = replaceUnfit(predicate, schema, True)
 
   /** The predicate with `Unknown` instead of conditions that do not fit the schema, so that they prove nothing. */
-  private[iceberg] def proving(predicate: Predicate, schema: Schema): Predicate =
+  private[zonemap] def proving(predicate: Predicate, schema: Schema): Predicate =
     replaceUnfit(predicate, schema, Unknown("a column that the schema lacks"))
 
   /** The predicate to evaluate on bounds: conditions on columns whose bounds are known to be wrong become `Unknown`. */
@@ -145,7 +145,7 @@ private[zonemap] object BoundScan {
   }
 
   /** Whether the schema has the column, with a type of the same order. */
-  private[iceberg] def has(schema: Schema, column: ColumnRef): Boolean =
+  private[zonemap] def has(schema: Schema, column: ColumnRef): Boolean =
     Option(schema.findField(column.fieldId))
       .flatMap(field => IcebergValues.columnType(field.`type`()))
       .exists(ColumnType.comparable(_, column.columnType))

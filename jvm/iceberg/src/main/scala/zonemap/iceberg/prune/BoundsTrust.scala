@@ -26,7 +26,7 @@ import zonemap.iceberg.snapshot.TableFacts
  * @param facts the facts built from the rows; if the rows contradict the bounds of a column, nothing uses its bounds
  * @param names a digest of the names by which readers find a column, given by its field id, in files without field ids
  */
-private[iceberg] final class BoundsTrust(
+private[zonemap] final class BoundsTrust(
     val facts: TableFacts,
     val specs: Int => Option[PartitionSpec],
     names: Int => Option[String]) {
@@ -158,7 +158,7 @@ private[prune] final case class BoundsCondition(whole: Predicate, stock: Predica
   val isIcebergs: Boolean = whole == stock
 }
 
-private[iceberg] object BoundsTrust {
+private[zonemap] object BoundsTrust {
 
   /** Iceberg compares an IN list with bounds only if the list has at most this many elements. */
   private val MaxElements = 200

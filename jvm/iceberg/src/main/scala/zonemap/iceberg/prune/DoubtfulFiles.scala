@@ -6,6 +6,7 @@ import scala.collection.mutable
 
 import org.apache.iceberg.{FileFormat, PartitionSpec}
 import org.apache.iceberg.util.NaNUtil
+
 import zonemap.core.column.{Bitmap, BoundsColumn}
 import zonemap.core.io.HeapBytes
 import zonemap.core.segment.{PartitionTuple, Provenance, Segment}
@@ -16,7 +17,7 @@ import zonemap.iceberg.convert.{IcebergValues, PartitionTuples}
  * Finds the files of a segment whose statistics may not be those of the rows that readers return. Each result is
  * computed once for a segment, O(rows), and retained with it; `None` means no file. Thread-safe.
  */
-private[iceberg] object DoubtfulFiles {
+private[zonemap] object DoubtfulFiles {
 
   /** Files without evidence for any of their statistics: the program that wrote them is not known. */
   def unproven(segment: Segment): Option[Bitmap] =

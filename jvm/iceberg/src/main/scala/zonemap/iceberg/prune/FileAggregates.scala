@@ -73,7 +73,7 @@ private[zonemap] final case class FileAnswers(groups: Seq[GroupAnswer], files: j
  * results of its group are known exactly. One pass over the files, which takes one or two microseconds for the path
  * of each. The pass ends at the file with which there are more groups than a plan can hold.
  */
-private[iceberg] final class FileAggregates(question: AggregateQuestion, tasks: IndexedSeq[FileScanTask]) {
+private[zonemap] final class FileAggregates(question: AggregateQuestion, tasks: IndexedSeq[FileScanTask]) {
   private lazy val records = FileAggregates.wholeFiles(tasks)
   private val groups = mutable.LinkedHashMap.empty[Seq[ZoneValue], Array[ZoneValue]]
   private val answered = new java.util.HashSet[String]

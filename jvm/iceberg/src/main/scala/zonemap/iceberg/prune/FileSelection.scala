@@ -17,7 +17,7 @@ import zonemap.iceberg.snapshot.{LiveSegment, SnapshotIndex}
  *
  * Not thread-safe; one instance for each plan.
  */
-private[iceberg] final class FileSelection(
+private[zonemap] final class FileSelection(
     index: SnapshotIndex,
     bound: BoundScan,
     request: ScanRequest,

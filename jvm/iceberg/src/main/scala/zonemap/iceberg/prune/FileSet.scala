@@ -14,9 +14,9 @@ import zonemap.iceberg.store.StoreBudget
  * planned. Immutable, thread-safe. Methods throw a CorruptIndexException for a damaged segment, and a
  * StoreSlowException if the store takes longer than the relation's budget.
  */
-final class FileSet private[iceberg] (
+final class FileSet private[zonemap] (
     parts: IndexedSeq[(Segment, Bitmap)],
-    private[iceberg] val trust: BoundsTrust,
+    private[zonemap] val trust: BoundsTrust,
     budget: Option[StoreBudget] = None) {
 
   val count: Long = parts.iterator.map(_._2.cardinality.toLong).sum
@@ -40,7 +40,7 @@ final class FileSet private[iceberg] (
   }
 
   /** The files that are in both of two sets of the same files. */
-  private[iceberg] def intersect(other: FileSet): FileSet = {
+  private[zonemap] def intersect(other: FileSet): FileSet = {
     val others = other.rowsBySegment
     val both = parts.map { case (segment, rows) =>
       segment -> Option(others.get(segment)).fold(Bitmap.empty(rows.size))(rows.copy().and(_))
@@ -161,13 +161,13 @@ final class FileSet private[iceberg] (
     }
   }
 
-  private[iceberg] def specOf(specId: Int): Option[PartitionSpec] = trust.specs(specId)
+  private[zonemap] def specOf(specId: Int): Option[PartitionSpec] = trust.specs(specId)
 
   /** The files by segment; equal for sets of the same files of one snapshot. */
-  private[iceberg] def rows: IndexedSeq[(Segment, Bitmap)] = parts
+  private[zonemap] def rows: IndexedSeq[(Segment, Bitmap)] = parts
 
   /** Calls `use` with each segment and its files in this set, which `use` must not change. */
-  private[iceberg] def foreachSegment(use: (Segment, Bitmap) => Unit): Unit =
+  private[zonemap] def foreachSegment(use: (Segment, Bitmap) => Unit): Unit =
     parts.foreach { case (segment, rows) => use(segment, rows) }
 
   /** The paths of the files of this set that are not in its subset `kept`. */

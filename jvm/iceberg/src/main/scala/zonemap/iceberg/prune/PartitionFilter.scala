@@ -15,7 +15,7 @@ import zonemap.iceberg.convert.PartitionTuples
  *
  * @param cutTexts the positions of texts in a tuple that are parts of values
  */
-private[iceberg] final class PartitionFilter private (spec: PartitionSpec, evaluator: Evaluator, cutTexts: Seq[Int]) {
+private[zonemap] final class PartitionFilter private (spec: PartitionSpec, evaluator: Evaluator, cutTexts: Seq[Int]) {
   private val partitionType = spec.partitionType()
 
   def keeps(tuple: Array[AnyRef]): Boolean =
@@ -34,7 +34,7 @@ private[iceberg] final class PartitionFilter private (spec: PartitionSpec, evalu
  * Converts filters to conditions on partition tuples by Iceberg's projections. It corrects two mistakes of these
  * projections that lose rows or return rows that do not match (see S66, S67 in SOUNDNESS.md).
  */
-private[iceberg] object PartitionFilter {
+private[zonemap] object PartitionFilter {
 
   /** `None` if the filter implies no condition on the partitions of `spec`. */
   def of(

@@ -15,7 +15,7 @@ import zonemap.iceberg.convert.SourceConditions
  *
  * @param filtersOf the conditions on tuples of a spec, all of which must hold
  */
-private[iceberg] final class PartitionPruner(filtersOf: Int => Seq[PartitionFilter]) {
+private[zonemap] final class PartitionPruner(filtersOf: Int => Seq[PartitionFilter]) {
   import PartitionPruner._
 
   private val filters = mutable.HashMap.empty[Int, Seq[PartitionFilter]]
@@ -40,7 +40,7 @@ private[iceberg] final class PartitionPruner(filtersOf: Int => Seq[PartitionFilt
   }
 }
 
-private[iceberg] object PartitionPruner {
+private[zonemap] object PartitionPruner {
   private val Undecided: Byte = 0
   private val Keep: Byte = 1
   private val Drop: Byte = 2

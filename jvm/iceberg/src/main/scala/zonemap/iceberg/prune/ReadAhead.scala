@@ -11,7 +11,7 @@ import zonemap.core.segment.Segment
  * bounds of whole segments, then the bounds of files in segments that the former do not prune, then the file entries.
  * Local segments need no prefetch, and nothing is read twice.
  */
-private[iceberg] object ReadAhead {
+private[zonemap] object ReadAhead {
 
   /** Prefetches bounds; called before rows are selected. */
   def zones(segments: Seq[Segment], predicate: Predicate): Unit = {

@@ -14,7 +14,7 @@ import zonemap.core.predicate.Predicate
  *   scans
  * @param notes lines about the keys of joins for EXPLAIN
  */
-private[iceberg] final case class ScanHints(
+private[zonemap] final case class ScanHints(
     functions: Option[Predicate],
     joinKeys: Vector[Predicate],
     limit: Option[LimitCut],
@@ -54,8 +54,8 @@ private[iceberg] final case class ScanHints(
  * @param bound TRUE for each of these rows
  * @param description the bound as text for EXPLAIN
  */
-private[iceberg] final case class FirstRows(bound: Predicate, description: String)
+private[zonemap] final case class FirstRows(bound: Predicate, description: String)
 
-private[iceberg] object ScanHints {
+private[zonemap] object ScanHints {
   val Empty: ScanHints = ScanHints(None, Vector.empty, None, None, Vector.empty, java.util.List.of())
 }

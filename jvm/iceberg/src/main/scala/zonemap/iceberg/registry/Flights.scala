@@ -9,7 +9,7 @@ import zonemap.iceberg.store.{Completion, StoreBudget, StoreMeter, StorePool, St
  * The reads and decodings of one table that are under way. Each of them runs once at a time, on a background thread and
  * to its end; callers that need the result wait as long as they may. Thread-safe.
  */
-private[iceberg] final class Flights(loads: StorePool) {
+private[zonemap] final class Flights(loads: StorePool) {
   private val underWay = new ConcurrentHashMap[AnyRef, Flight[_]]
 
   /**
@@ -32,11 +32,11 @@ private[iceberg] final class Flights(loads: StorePool) {
 }
 
 /** One piece of work that is under way. */
-private[iceberg] final class Flight[A](store: String) {
+private[zonemap] final class Flight[A](store: String) {
   private val result = new CompletableFuture[A]
   private val meter = new StoreMeter
 
-  private[iceberg] def run(work: => A)(ended: => Unit): Unit =
+  private[zonemap] def run(work: => A)(ended: => Unit): Unit =
     Completion.of(result)(ended)(StoreRequests.metered(meter)(work))
 
   /**

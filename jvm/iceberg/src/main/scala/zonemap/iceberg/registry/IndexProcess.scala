@@ -6,8 +6,7 @@ import zonemap.core.column.ColumnChoice
 import zonemap.core.io.{CorruptIndexException, Recent}
 import zonemap.core.version.FactRef
 import zonemap.iceberg.build.SnapshotWriter
-import zonemap.iceberg.history.KeptHistory
-import zonemap.iceberg.report.{PlanLog, PlanRecord, PlanReport}
+import zonemap.iceberg.report.PlanLog
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.snapshot.{SnapshotIndex, TableFacts}
 import zonemap.iceberg.store.{IndexStore, StoreAccess, StoreWriteException}
@@ -21,9 +20,6 @@ private[zonemap] final class IndexProcess {
   val access = new StoreAccess
   val tables = new IndexRegistry(access)
   val planLog = new PlanLog
-
-  /** The scans of other processes, and of this one for later processes. */
-  val keptHistory = new KeptHistory
 
   /** The problems of stores that were logged, so that each is logged once. */
   val warnings = new Recent[String](256)
@@ -45,10 +41,6 @@ private[zonemap] final class IndexProcess {
     val now = caps
     tables.shrinkTo(now.hotMaxBytes, now.hotWindowMillis)
   }
-
-  /** Counts an execution of the query of a scan, which is kept after the first, as the settings of the query say. */
-  def ran(report: PlanReport, settings: PlannerSettings): Unit =
-    if (planLog.ran(report)) keptHistory.add(settings.history, PlanRecord.of(report))
 
   /** The store of a table's index. */
   def storeOf(table: Table, settings: PlannerSettings): IndexStore =

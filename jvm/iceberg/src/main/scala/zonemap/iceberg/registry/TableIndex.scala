@@ -29,24 +29,24 @@ private[zonemap] final class TableIndex(val uuid: UUID, access: StoreAccess) ext
   private var newestPut = Option.empty[SnapshotIndex]
 
   /** The reads of this table that are under way: loading a stored snapshot, and decoding manifests. */
-  private[iceberg] val flights = new Flights(access.loads)
+  private[zonemap] val flights = new Flights(access.loads)
 
   val storeState = new StoreState
 
   /** The last covered snapshot that did not fit under the cap, with the bytes that it needs. */
-  @volatile private[iceberg] var oversized: Option[Oversized] = None
+  @volatile private[zonemap] var oversized: Option[Oversized] = None
 
   /** How the table was loaded last; set only while a snapshot of it is retained. */
-  @volatile private[iceberg] var lastSeen: Option[SeenTable] = None
+  @volatile private[zonemap] var lastSeen: Option[SeenTable] = None
 
   /** Whether a build has found the table without a snapshot, until the first snapshot that a commit makes is covered. */
-  @volatile private[iceberg] var isExpected = false
+  @volatile private[zonemap] var isExpected = false
 
   /** The name by which the table was loaded last; retained if the index is discarded. */
-  @volatile private[iceberg] var lastName = Option.empty[String]
+  @volatile private[zonemap] var lastName = Option.empty[String]
 
   /** The snapshot for whose data files this JVM has built all facts that the table has. */
-  @volatile private[iceberg] var factsBuiltFor: Option[Long] = None
+  @volatile private[zonemap] var factsBuiltFor: Option[Long] = None
 
   @volatile private var usedNanos = System.nanoTime()
 
@@ -68,7 +68,7 @@ private[zonemap] final class TableIndex(val uuid: UUID, access: StoreAccess) ext
   private[registry] def forgetFacts(): Unit = synchronized { heldFacts = TableFacts.Empty }
 
   /** Records the time of a use. */
-  private[iceberg] def used(): Unit = usedNanos = System.nanoTime()
+  private[zonemap] def used(): Unit = usedNanos = System.nanoTime()
 
   /** Whether the index is empty, no pause is in effect, and no caller has used the table for some time. */
   private[registry] def isIdle(nowNanos: Long): Boolean =
@@ -118,7 +118,7 @@ private[zonemap] final class TableIndex(val uuid: UUID, access: StoreAccess) ext
   def isEmpty: Boolean = synchronized(snapshots.isEmpty)
 
   /** Whether commits of this process are indexed. */
-  private[iceberg] def isFollowed: Boolean = isExpected || !isEmpty
+  private[zonemap] def isFollowed: Boolean = isExpected || !isEmpty
 
   /** The distinct segments of all retained snapshots. */
   def segments: Set[Segment] = synchronized(distinct.keys.toSet)

@@ -45,15 +45,7 @@ private[zonemap] final class CountedSteps {
       after.bytes.getOrElse(-1L))
 }
 
-private[zonemap] object CountedSteps {
-
-  /** Steps that were counted in another process. */
-  def of(found: Seq[StepRecord]): CountedSteps = {
-    val counted = new CountedSteps
-    counted.steps = found
-    counted
-  }
-
+private object CountedSteps {
   private val MaxSteps = 16
   private val MaxText = 200
 }

@@ -5,13 +5,13 @@ import java.util.concurrent.atomic.LongAdder
 
 import org.slf4j.LoggerFactory
 
-/** Counts the scans of a process and their runs, writes one line for each scan, and retains the newest. Thread-safe. */
+/** Counts the scans of a process and their runs, writes one line for each scan, and tells listeners. Thread-safe. */
 private[zonemap] final class PlanLog {
   private val log = LoggerFactory.getLogger("zonemap.planner")
   private val planned = new LongAdder
   private val stock = new LongAdder
   private val mismatches = new LongAdder
-  private val listeners = new CopyOnWriteArrayList[(PlanReport, Boolean) => Unit]
+  private val listeners = new CopyOnWriteArrayList[PlanListener]
 
   /** Scans planned from the index since the process started. */
   def plannedScans: Long = planned.sum()
@@ -22,22 +22,18 @@ private[zonemap] final class PlanLog {
   /** Scans whose shadow plan differed, and sampled queries whose rows differed. */
   def shadowMismatches: Long = mismatches.sum()
 
-  /** Calls `listener` with each run of a scan from now on: its report, and whether this is its first run. */
-  def listen(listener: (PlanReport, Boolean) => Unit): Unit = listeners.add(listener): Unit
+  /** Calls `listener` from now on. */
+  def listen(listener: PlanListener): Unit = listeners.add(listener): Unit
 
-  /** The newest scans that reached the planner. */
-  val history = new Newest[PlanRecord](PlanLog.HistoryScans)
-
-  /** Counts an execution of the query that a scan is part of; returns true for the first. */
-  private[iceberg] def ran(report: PlanReport): Boolean = {
+  /** Counts an execution of the query that a scan is part of. */
+  def ran(report: PlanReport): Unit = {
     val isFirst = report.runs.getAndIncrement() == 0
-    listeners.forEach(_.apply(report, isFirst))
-    isFirst
+    listeners.forEach(_.ran(report, isFirst))
   }
 
-  /** Counts, logs and retains a planned scan. */
-  private[iceberg] def record(report: PlanReport): Unit = {
-    history.add(PlanRecord.of(report))
+  /** Counts and logs a planned scan. */
+  private[zonemap] def record(report: PlanReport): Unit = {
+    listeners.forEach(_.planned(report))
     report.mode match {
       case PlanMode.Stock(reason) =>
         stock.increment()
@@ -72,7 +68,6 @@ private[zonemap] final class PlanLog {
 }
 
 private object PlanLog {
-  private val HistoryScans = 1000
 
   /** The line of a scan, with further fields at its end. */
   private def line(report: PlanReport, more: (String, Any)*): String =

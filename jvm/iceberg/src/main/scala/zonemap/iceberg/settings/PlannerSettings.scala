@@ -15,7 +15,6 @@ package zonemap.iceberg.settings
  * @param segmentRows the number of entries of a segment at which a build aims; a build of several segments is a Spark
  *   job
  * @param countStages whether the files and bytes before and after each step of a plan are counted, for people
- * @param history where planned scans are kept beyond the end of the driver
  * @param maintenance when segments are merged, written to the store and released
  */
 final case class PlannerSettings(
@@ -29,7 +28,6 @@ final case class PlannerSettings(
     cold: ColdSettings = ColdSettings(),
     segmentRows: Int = PlannerSettings.SegmentRows,
     countStages: Boolean = true,
-    history: HistorySettings = HistorySettings(),
     maintenance: MaintenanceSettings = MaintenanceSettings())
 
 private[zonemap] object PlannerSettings {

@@ -28,7 +28,7 @@ private[zonemap] final case class LiveDelete(entry: DeleteFileEntry, specId: Int
    * The only data file that a position-delete file refers to: the manifest names it, or equal bounds of the path column
    * prove it.
    */
-  private[iceberg] def dataFile: Option[String] =
+  private[zonemap] def dataFile: Option[String] =
     if (isEquality) None
     else
       Option(entry.referencedDataFile).orElse {
@@ -118,7 +118,7 @@ private[zonemap] object KeyedDeletes {
   /** Reads the whole segment; throws CorruptIndexException if it is damaged. */
   def open(source: ByteSource): KeyedDeletes = new KeyedDeletes(DeleteSegment.open(source, usedStats))
 
-  private[iceberg] val PathFieldId: Int = MetadataColumns.DELETE_FILE_PATH.fieldId()
+  private[zonemap] val PathFieldId: Int = MetadataColumns.DELETE_FILE_PATH.fieldId()
   private val NoRows = new Array[Int](0)
 
   /** The heap of a key, its vector and the numbers in it. */

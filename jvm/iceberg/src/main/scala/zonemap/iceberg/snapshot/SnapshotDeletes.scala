@@ -22,11 +22,11 @@ private[zonemap] final class LiveDeleteSegment(
     else LiveRows.of(segment.rows, segment.manifests, liveManifests)
 
   /** The live rows among `rows` of the segment. */
-  private[iceberg] def live(rows: Array[Int]): Array[Int] =
+  private[zonemap] def live(rows: Array[Int]): Array[Int] =
     if (liveRows == null || rows.isEmpty) rows else rows.filter(liveRows(_))
 
   /** The delete file of the last live row among `rows` of the segment. */
-  private[iceberg] def last(rows: Array[Int]): Option[LiveDelete] = {
+  private[zonemap] def last(rows: Array[Int]): Option[LiveDelete] = {
     val place = if (liveRows == null) rows.length - 1 else rows.lastIndexWhere(liveRows(_))
     Option.when(place >= 0)(segment.delete(rows(place)))
   }

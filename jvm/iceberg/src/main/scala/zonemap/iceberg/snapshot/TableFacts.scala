@@ -72,7 +72,7 @@ private[zonemap] final class TableFacts private (
    * were read. A fact built under other names may describe other values than the values that readers return from files
    * without field ids.
    */
-  private[iceberg] def readable(table: Table): TableFacts = {
+  private[zonemap] def readable(table: Table): TableFacts = {
     val mapping = MappedNames.text(table)
     if (mapping.isEmpty && refs.forall(_.mapping.isEmpty)) this
     else

@@ -40,7 +40,7 @@ private[zonemap] final class ColdCache(folders: PrivateFolders) {
     }
 
   /** The bytes of a range, at position 0: from memory, else from disk, else from `fetch`. */
-  private[iceberg] def read(range: ColdRange)(fetch: => ByteBuffer): ByteBuffer =
+  private[zonemap] def read(range: ColdRange)(fetch: => ByteBuffer): ByteBuffer =
     find(range).getOrElse {
       val (before, folder) = (forgets.get, disk)
       val fetched = fetch
@@ -51,7 +51,7 @@ private[zonemap] final class ColdCache(folders: PrivateFolders) {
     }
 
   /** The bytes of a range, at position 0, if they are cached. */
-  private[iceberg] def find(range: ColdRange): Option[ByteBuffer] =
+  private[zonemap] def find(range: ColdRange): Option[ByteBuffer] =
     inMemory(range)
       .orElse {
         val before = forgets.get
@@ -65,7 +65,7 @@ private[zonemap] final class ColdCache(folders: PrivateFolders) {
    * Whether a range is cached in memory or on disk. A range on disk can still be damaged: its checksum is only verified
    * when it is read.
    */
-  private[iceberg] def has(range: ColdRange): Boolean = inMemory(range).isDefined || disk.exists(_.has(range))
+  private[zonemap] def has(range: ColdRange): Boolean = inMemory(range).isDefined || disk.exists(_.has(range))
 
   /**
    * Discards the cached ranges of one table, because one of them is damaged or because the files are deleted. A read

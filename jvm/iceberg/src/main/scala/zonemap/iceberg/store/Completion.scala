@@ -2,7 +2,7 @@ package zonemap.iceberg.store
 
 import java.util.concurrent.CompletableFuture
 
-private[iceberg] object Completion {
+private[zonemap] object Completion {
 
   /**
    * Completes `future` with the result of `work`, or with its failure.

@@ -22,7 +22,7 @@ import org.slf4j.LoggerFactory
  *
  * @param conf the conf that names the parent, for people
  */
-private[iceberg] final class PrivateFolder(
+private[zonemap] final class PrivateFolder(
     parent: String,
     name: String = PrivateFolder.ColdName,
     conf: String = "spark.sql.zonemap.cold.cache-dir") {
@@ -103,7 +103,7 @@ private[store] final class PrivateFolders {
   def under(parent: String): PrivateFolder = folders.computeIfAbsent(parent, new PrivateFolder(_))
 }
 
-private[iceberg] object PrivateFolder {
+private[zonemap] object PrivateFolder {
   private val log = LoggerFactory.getLogger("zonemap.store")
   private val ColdName = "zonemap-cold-v1"
   private val FolderMode = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"))

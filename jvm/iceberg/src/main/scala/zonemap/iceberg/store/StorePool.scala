@@ -14,7 +14,7 @@ import scala.collection.mutable
  * @param maxThreads the greatest number of threads for all stores
  * @param perStore the greatest number of threads for one store
  */
-private[iceberg] final class StorePool(name: String, maxThreads: Int, perStore: Int) {
+private[zonemap] final class StorePool(name: String, maxThreads: Int, perStore: Int) {
   import StorePool._
 
   private val lanes = mutable.HashMap.empty[String, Lane]
@@ -83,7 +83,7 @@ private[iceberg] final class StorePool(name: String, maxThreads: Int, perStore: 
   }
 }
 
-private[iceberg] object StorePool {
+private[zonemap] object StorePool {
   private val IdleSeconds = 20L
   private val StuckNanos = TimeUnit.SECONDS.toNanos(2)
 

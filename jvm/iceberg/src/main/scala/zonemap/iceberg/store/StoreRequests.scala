@@ -65,7 +65,7 @@ private[zonemap] final class StoreMeter {
 
   def waitedNanos: Long = synchronized(if (isWaiting) nanos + System.nanoTime() - since else nanos)
 
-  private[iceberg] def started[A](body: => A): A = {
+  private[zonemap] def started[A](body: => A): A = {
     end()
     body
   }

@@ -2,6 +2,7 @@ package zonemap.iceberg.task
 
 import org.apache.iceberg.FileScanTask
 import org.apache.iceberg.io.{CloseableGroup, CloseableIterable, CloseableIterator}
+
 import zonemap.iceberg.report.Survivable
 
 /**
@@ -16,7 +17,7 @@ import zonemap.iceberg.report.Survivable
  * @param stock returns Iceberg's plan after the index failed
  * @param finished called once with the counts of the made tasks, when a walk reaches its end or is closed
  */
-private[iceberg] final class PlannedTasks(
+private[zonemap] final class PlannedTasks(
     walk: () => TaskWalk,
     stock: Throwable => CloseableIterable[FileScanTask],
     finished: TaskCounts => Unit)

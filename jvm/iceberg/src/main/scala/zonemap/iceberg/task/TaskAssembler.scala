@@ -21,7 +21,7 @@ import zonemap.iceberg.snapshot.SnapshotIndex
  * once for each plan. Residuals are `alwaysTrue` if the scan must return whole files. Not thread-safe; one instance
  * for each walk through a plan.
  */
-private[iceberg] final class TaskAssembler(index: SnapshotIndex, bound: BoundScan, request: ScanRequest) {
+private[zonemap] final class TaskAssembler(index: SnapshotIndex, bound: BoundScan, request: ScanRequest) {
   private val shared = mutable.HashMap.empty[Int, SharedBySpec]
   private val templates = new ContentFileTemplates(bound.specs)
   private val deletes =
@@ -74,7 +74,7 @@ private object TaskAssembler {
 }
 
 /** The counts of planned tasks for Iceberg's scan metrics, summed while the tasks are made. Not thread-safe. */
-private[iceberg] final class TaskCounts {
+private[zonemap] final class TaskCounts {
   private var files = 0L
   private var fileBytes = 0L
   private var fileRows = 0L

@@ -16,7 +16,7 @@ import zonemap.iceberg.store.StoreBudget
  * @param parts segments with their selected files, none empty
  * @param budget the time that the walk may wait for stores
  */
-private[iceberg] final class TaskWalk(
+private[zonemap] final class TaskWalk(
     parts: IndexedSeq[(Segment, Bitmap)],
     assembler: TaskAssembler,
     budget: StoreBudget) {

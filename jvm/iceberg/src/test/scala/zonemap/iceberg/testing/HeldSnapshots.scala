@@ -8,7 +8,7 @@ import zonemap.iceberg.registry.TableIndex
 import zonemap.iceberg.snapshot.SnapshotKey
 
 /** The number of snapshots of a table of which a process holds the index. */
-private[iceberg] object HeldSnapshots {
+private[zonemap] object HeldSnapshots {
 
   /** Of the snapshots that the table lists. */
   def listed(table: Table, index: TableIndex): Int =

@@ -1,8 +1,11 @@
 package zonemap.ingest.table
 
+import java.util.ServiceLoader
+
+import scala.jdk.CollectionConverters._
+
 import org.apache.iceberg.Table
 
-import zonemap.ingest.kafka.{KafkaQueue, KafkaSettings}
 import zonemap.ingest.queue.{CommitQueue, SpoolQueue}
 import zonemap.ingest.store.IngestFiles
 
@@ -28,22 +31,23 @@ private[zonemap] final case class QueueChoice(
    * @param files the ingest root of the table
    * @throws IllegalArgumentException if the choice is not complete, or the root belongs to another queue
    */
-  def open(table: Table, files: IngestFiles): CommitQueue = valueOf(table, kind, KindProperty).getOrElse(Spool) match {
-    case Spool => SpoolQueue.open(files, System.currentTimeMillis())
-    case Kafka => KafkaQueue.open(kafka(table), table.name(), table.uuid().toString, files)
-    case other =>
-      throw new IllegalArgumentException(
-        s"Cannot open the queue '$other' of '${table.name()}': queues are $Spool and $Kafka. Set the table property " +
-          s"$KindProperty or $Conf to one of them.")
-  }
+  def open(table: Table, files: IngestFiles): CommitQueue =
+    valueOf(table, kind, KindProperty).getOrElse(Spool) match {
+      case Spool => SpoolQueue.open(files, System.currentTimeMillis())
+      case other =>
+        val found = kinds.find(_.name == other).getOrElse {
+          throw new IllegalArgumentException(
+            s"Cannot open the queue '$other' of '${table.name()}': queues are ${(Spool +: kinds.map(_.name)).mkString(" and ")}. " +
+              s"Set the table property $KindProperty or $Conf to one of them.")
+        }
+        found.open(table, this, files)
+    }
 
-  private def kafka(table: Table) = KafkaSettings(
-    valueOf(table, servers, ServersProperty).getOrElse(throw new IllegalArgumentException(
-      s"Cannot open the Kafka queue of '${table.name()}': the bootstrap servers are missing. Set the table property " +
-        s"$ServersProperty or $ServersConf.")),
-    clientConfig,
-    valueOf(table, topicPrefix, PrefixProperty).getOrElse(KafkaSettings.DefaultPrefix)
-  )
+  /** The Kafka brokers of the table's queue. */
+  def serversOf(table: Table): Option[String] = valueOf(table, servers, ServersProperty)
+
+  /** The prefix of the name of the table's topic. */
+  def topicPrefixOf(table: Table): Option[String] = valueOf(table, topicPrefix, PrefixProperty)
 
   private def valueOf(table: Table, chosen: Option[String], property: String): Option[String] =
     chosen.orElse(Option(table.properties().get(property))).map(_.trim).filter(_.nonEmpty)
@@ -52,6 +56,10 @@ private[zonemap] final case class QueueChoice(
 private[zonemap] object QueueChoice {
   val Spool = "spool"
   val Kafka = "kafka"
+
+  /** The kinds of queues in other modules. */
+  private def kinds: Seq[QueueKind] =
+    ServiceLoader.load(classOf[QueueKind], classOf[QueueKind].getClassLoader).iterator().asScala.toVector
 
   /** The spool, whatever the table prefers. */
   val OfSpool: QueueChoice = QueueChoice(kind = Some(Spool))
@@ -64,4 +72,19 @@ private[zonemap] object QueueChoice {
   val KindProperty = "zonemap.ingest.queue"
   val ServersProperty = "zonemap.ingest.kafka.bootstrap-servers"
   val PrefixProperty = "zonemap.ingest.kafka.topic-prefix"
+}
+
+/** A kind of queue that a module of its own adds, found with `ServiceLoader`. */
+private[zonemap] trait QueueKind {
+
+  /** The value of the property that chooses the kind. */
+  def name: String
+
+  /**
+   * Opens the queue of a table.
+   *
+   * @param files the ingest root of the table
+   * @throws IllegalArgumentException if the choice is not complete, or the root belongs to another queue
+   */
+  def open(table: Table, choice: QueueChoice, files: IngestFiles): CommitQueue
 }

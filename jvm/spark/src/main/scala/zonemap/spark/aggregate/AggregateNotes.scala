@@ -16,19 +16,19 @@ import zonemap.iceberg.report.{AggregateReason, PlanReport}
  * @param scan the replaced scan
  * @param conditions the conditions of the filters above it, as expressions of its columns
  */
-private[spark] final case class AnsweredScan(
+private[zonemap] final case class AnsweredScan(
     table: ZoneMapTable,
     report: Option[PlanReport],
     note: String,
     scan: DataSourceV2ScanRelation,
     conditions: Seq[Expression])
 
-private[spark] object AnsweredScan {
+private[zonemap] object AnsweredScan {
   val Tag: TreeNodeTag[AnsweredScan] = TreeNodeTag[AnsweredScan]("zonemap.answered")
 }
 
 /** The reason why the index does not provide an aggregate over a scan. EXPLAIN finds it as a tag of the scan. */
-private[spark] object NotAnswered {
+private[zonemap] object NotAnswered {
   private val Tag = TreeNodeTag[AggregateReason]("zonemap.not-answered")
 
   def note(scan: DataSourceV2ScanRelation, reason: AggregateReason): Unit = scan.setTagValue(Tag, reason)

@@ -18,7 +18,7 @@ import zonemap.spark.scan.{Guarded, IcebergScans, OtherEngines, PlannedBefore, S
  * The rule runs on planned scans, after Iceberg tried to evaluate the aggregate itself. It decides for each planned
  * task whether the index provides the file's result, so every planned file is either answered or read. See ADR 11.
  */
-private[spark] object AggregateRule extends Rule[LogicalPlan] {
+private[zonemap] object AggregateRule extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     plan match {

@@ -15,7 +15,7 @@ import zonemap.spark.scan.ForwardingScan
  * @param stage the files before and after those whose results the index provides
  * @param note the text that EXPLAIN shows
  */
-private[spark] final class RemainingFilesScan(
+private[zonemap] final class RemainingFilesScan(
     val inner: Scan,
     private val remaining: java.util.Set[String],
     stage: PlanStage,

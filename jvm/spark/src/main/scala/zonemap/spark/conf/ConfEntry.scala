@@ -9,7 +9,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** Signals a conf value that is not allowed. The message names the key, the value and the allowed values. */
-private[spark] final class MalformedConfException(message: String) extends IllegalArgumentException(message)
+private[zonemap] final class MalformedConfException(message: String) extends IllegalArgumentException(message)
 
 /**
  * One conf of the extension.
@@ -19,7 +19,7 @@ private[spark] final class MalformedConfException(message: String) extends Illeg
  * @param allowed the allowed values, for messages and for the reference page
  * @param doc one or two sentences for the reference page
  */
-private[spark] final case class ConfEntry[A](
+private[zonemap] final case class ConfEntry[A](
     key: String,
     default: String,
     allowed: String,
@@ -37,7 +37,7 @@ private[spark] final case class ConfEntry[A](
   }
 }
 
-private[spark] object ConfEntry {
+private[zonemap] object ConfEntry {
   // Parsers of values: `None` means that the text is not allowed.
   def flag(text: String): Option[Boolean] = text.toLowerCase(Locale.ROOT).toBooleanOption
   def bytes(text: String): Option[Long] = Try(JavaUtils.byteStringAsBytes(text)).toOption.filter(_ >= 0)

@@ -10,24 +10,24 @@ import zonemap.core.io.Recent
  * Warns of confs of a session that begin like those of zonemap and are none, such as one with a typing error. Each is
  * logged once, with the known conf that differs in the fewest characters. Thread-safe.
  */
-private[spark] final class UnknownConfs {
+private[zonemap] final class UnknownConfs(confs: Seq[ConfEntry[_]]) {
   import UnknownConfs._
 
+  private val known = confs.map(_.key).sorted
   private val warned = new Recent[String](MostKeys)
 
   def check(conf: SQLConf): Unit = unknown(conf).filter(warned.add).foreach(key => log.warn(message(key)))
-}
-
-private[spark] object UnknownConfs {
-  private val log = LoggerFactory.getLogger("zonemap")
-  private val MostKeys = 256
-  private lazy val known: Set[String] = ZoneMapConf.all.map(_.key).toSet
 
   private[conf] def unknown(conf: SQLConf): Seq[String] =
-    conf.getAllConfs.keysIterator.filter(key => key.startsWith(ZoneMapConf.Prefix) && !known(key)).toSeq.sorted
+    conf.getAllConfs.keysIterator.filter(key => key.startsWith(ZoneMapConf.Prefix) && !known.contains(key)).toSeq.sorted
 
   private[conf] def message(key: String): String = {
-    val nearest = known.toSeq.sorted.minBy(LevenshteinDistance.getDefaultInstance.apply(key, _).intValue)
+    val nearest = known.minBy(LevenshteinDistance.getDefaultInstance.apply(key, _).intValue)
     s"Zonemap: Cannot use the conf '$key': there is no conf of this name. Set '$nearest' if you mean this one."
   }
+}
+
+private[zonemap] object UnknownConfs {
+  private val log = LoggerFactory.getLogger("zonemap")
+  private val MostKeys = 256
 }

@@ -9,7 +9,7 @@ import zonemap.iceberg.settings._
 import zonemap.iceberg.store.{StoreLocation => StorePlaces}
 
 /** The values of all confs for one query. */
-private[spark] final case class ZoneMapConf(
+private[zonemap] final case class ZoneMapConf(
     enabled: Boolean,
     expressions: Boolean,
     staticJoins: Boolean,
@@ -24,10 +24,10 @@ private[spark] final case class ZoneMapConf(
  * The registry of all confs. A read option overrides the session conf, which overrides the default. Table properties
  * are never read. docs/reference/configuration.md is generated from this registry.
  */
-private[spark] object ZoneMapConf {
+private[zonemap] object ZoneMapConf {
   import ConfEntry._
 
-  private[conf] val Prefix = "spark.sql.zonemap."
+  private[zonemap] val Prefix = "spark.sql.zonemap."
 
   val Enabled: ConfEntry[Boolean] = ConfEntry(
     Prefix + "enabled",
@@ -311,7 +311,7 @@ private[spark] object ZoneMapConf {
     atLeast(2)
   )
 
-  /** Evaluated late, because the confs of [[IngestConf]] use this object. */
+  /** The confs of the planner; evaluated late, because [[ReportConf]] uses this object. */
   lazy val all: Seq[ConfEntry[_]] = Seq(
     Enabled,
     Expressions,
@@ -341,8 +341,9 @@ private[spark] object ZoneMapConf {
     MergePolicyName,
     MergeLimit,
     MergeForcedEvery,
-    MergeHardCap
-  ) ++ ReportConf.all ++ IngestConf.all
+    MergeHardCap,
+    ReportConf.Stages
+  )
 
   /** Returns the confs of a query on a relation with these read options, or the error of the first malformed conf. */
   def read(conf: SQLConf, options: CaseInsensitiveStringMap): Either[MalformedConfException, ZoneMapConf] =
@@ -372,7 +373,6 @@ private[spark] object ZoneMapConf {
             ),
             segmentRows = SegmentRows.read(conf, options),
             countStages = ReportConf.Stages.read(conf, options),
-            history = ReportConf.history(conf, options),
             maintenance = MaintenanceSettings(
               merge = mergePolicy(conf, options),
               followCommits = FollowCommits.read(conf, options),

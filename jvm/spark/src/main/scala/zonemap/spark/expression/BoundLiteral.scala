@@ -7,7 +7,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import zonemap.core.value.{BytesValue, LongValue, ZoneValue}
 
 /** Converts a bound from the index into a literal of a column's type. */
-private[spark] object BoundLiteral {
+private[zonemap] object BoundLiteral {
 
   /** Returns the literal, or None if the type cannot hold the value, as after time travel to a narrower type. */
   def of(value: ZoneValue, dataType: DataType): Option[Literal] =

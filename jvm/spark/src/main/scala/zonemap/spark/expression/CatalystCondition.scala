@@ -19,7 +19,7 @@ import zonemap.core.value.{BytesValue, LongValue, ZoneValue}
  * @param bound the condition with its columns as references to a row
  * @param budget limits the work of this and other conditions together
  */
-private[spark] final class CatalystCondition private (
+private[zonemap] final class CatalystCondition private (
     bound: Expression,
     types: IndexedSeq[DataType],
     val conf: SQLConf,
@@ -72,7 +72,7 @@ private[spark] final class CatalystCondition private (
     }
 }
 
-private[spark] object CatalystCondition {
+private[zonemap] object CatalystCondition {
 
   /**
    * Returns the condition on its columns, or None if it may depend on more than their values or is too much work.

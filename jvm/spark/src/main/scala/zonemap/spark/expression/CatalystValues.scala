@@ -7,9 +7,9 @@ import zonemap.core.predicate.ValueRanges
 import zonemap.core.value.{DecimalType => ZoneDecimal, LongValue, ZoneValue, ZoneValues}
 
 /** An encoded value of an expression, which keeps the order of its type. */
-private[spark] sealed trait Encoded
+private[zonemap] sealed trait Encoded
 
-private[spark] object Encoded {
+private[zonemap] object Encoded {
   case object Null extends Encoded
   case object NaN extends Encoded
   final case class Value(value: ZoneValue) extends Encoded
@@ -20,7 +20,7 @@ private[spark] object Encoded {
  *
  * Types with another order or another value class (collated strings, intervals, binary, time) are not supported.
  */
-private[spark] object CatalystValues {
+private[zonemap] object CatalystValues {
 
   /** True if values of the type can be encoded. */
   def isOrdered(dataType: DataType): Boolean =

@@ -58,7 +58,7 @@ private[expression] object EvaluationWork {
 }
 
 /** The steps that the conditions of one scan may take together while it is planned. Thread-safe. */
-private[spark] final class EvaluationBudget {
+private[zonemap] final class EvaluationBudget {
   private var spent = 0.0
 
   /** True if an evaluation of so many steps may be made; counts it. */
@@ -69,7 +69,7 @@ private[spark] final class EvaluationBudget {
   }
 }
 
-private[spark] object EvaluationBudget {
+private[zonemap] object EvaluationBudget {
 
   /** Limit of one evaluation: some milliseconds, and of the texts that it makes. */
   private[expression] val MaxSteps = 1e7

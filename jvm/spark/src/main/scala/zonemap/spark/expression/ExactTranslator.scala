@@ -15,7 +15,7 @@ import zonemap.core.value.{BytesValue, ZoneValue, ZoneValues}
  * which proves nothing. So the predicate never evaluates to ALL if a row makes the condition FALSE or NULL (SOUNDNESS,
  * S95). In contrast, predicates of [[ExpressionTranslator]] may hold for more rows than the condition.
  */
-private[spark] final class ExactTranslator(columns: ColumnResolver) {
+private[zonemap] final class ExactTranslator(columns: ColumnResolver) {
 
   /** Returns a predicate that is TRUE for a row only if all `conditions` are TRUE. */
   def whenTrue(conditions: Seq[Expression]): Predicate = Predicate.and(conditions.map(when(_, outcome = true)): _*)

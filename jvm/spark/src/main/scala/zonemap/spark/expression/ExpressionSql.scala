@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import zonemap.core.value.ValueText
 
 /** Formats an expression for people: as SQL, on one line, with columns as the query names them. */
-private[spark] object ExpressionSql {
+private[zonemap] object ExpressionSql {
   private val MaxText = 200
 
   def of(expression: Expression): String = {

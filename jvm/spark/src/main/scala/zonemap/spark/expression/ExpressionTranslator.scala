@@ -11,7 +11,7 @@ import zonemap.core.predicate.{ColumnRef, CompareColumns, CompareOp, Contains, F
 import zonemap.core.value.{BytesValue, ColumnType, UuidType, ZoneValue}
 
 /** The columns of a relation with bounds or facts in the index. */
-private[spark] trait ColumnResolver {
+private[zonemap] trait ColumnResolver {
 
   /**
    * Returns the column of an attribute, of a field of a struct in an attribute, or of the value of a map's key. Returns
@@ -36,7 +36,7 @@ private[spark] trait ColumnResolver {
  * Functions are inverted here, once, so that planning evaluates only plain ranges: SOUNDNESS, S46. If ranges do not
  * represent a condition exactly, it is also evaluated on the values of files with few values: S60.
  */
-private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
+private[zonemap] final class ExpressionTranslator(columns: ColumnResolver) {
 
   /**
    * Remaining steps: nested cases are translated several times, and a condition that needs more steps becomes [[True]].
@@ -229,7 +229,7 @@ private object ExpressionTranslator {
 }
 
 /** Matches expressions that may be a column, because they compute nothing. */
-private object Bare {
+private[zonemap] object Bare {
   def unapply(expression: Expression): Option[Expression] =
     expression match {
       case _: AttributeReference | _: GetStructField | MapEntry(_, _) => Some(expression)

@@ -10,7 +10,7 @@ import zonemap.core.value.ZoneValue
  * an error in either ANSI mode, for rows without the key. Keys whose equality differs from that of their bytes do not
  * match. SOUNDNESS, S88.
  */
-private[spark] object MapEntry {
+private[zonemap] object MapEntry {
 
   /** Returns the map and the key. */
   def unapply(expression: Expression): Option[(Expression, ZoneValue)] =

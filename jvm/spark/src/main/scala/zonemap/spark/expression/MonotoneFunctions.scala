@@ -16,7 +16,7 @@ import org.apache.spark.unsafe.types.UTF8String
  * comment of the entry is the proof. Arguments with overflow, errors or null results lie outside the pieces and are
  * always retained. A function without a result at the ends of its pieces is not used: S48.
  */
-private[expression] object MonotoneFunctions {
+private[zonemap] object MonotoneFunctions {
 
   /** Returns the function as a step; None for functions without an entry. */
   def of(expression: Expression): Option[Step] =

@@ -74,7 +74,7 @@ private final class MonotoneKey(function: Expression, steps: Seq[Step], columnTy
     }
 }
 
-private[spark] object MonotoneKey {
+private[zonemap] object MonotoneKey {
 
   /**
    * Preimages that one query computes for one key. Each takes hundreds of evaluations, and 10,000 of them about a second.

@@ -2,7 +2,7 @@ package zonemap.spark.expression
 
 import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
 
-private[spark] object NestedTypes {
+private[zonemap] object NestedTypes {
 
   /** True if a type, or a type within it, is one that `is` accepts. */
   def contains(dataType: DataType)(is: DataType => Boolean): Boolean =

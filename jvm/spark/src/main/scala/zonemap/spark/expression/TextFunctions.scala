@@ -7,7 +7,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import zonemap.core.value.BytesValue
 
 /** The functions that convert one argument to a text from which the argument can be restricted. */
-private[expression] object TextFunctions {
+private[zonemap] object TextFunctions {
 
   /** Returns the function as a step; None for other functions. */
   def of(expression: Expression): Option[Step] =

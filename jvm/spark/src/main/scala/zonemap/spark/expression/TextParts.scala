@@ -7,7 +7,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import zonemap.core.value.BytesValue
 
 /** Matches a condition that holds only for texts with certain parts: LIKE, contains, endswith. SOUNDNESS, S82. */
-private[expression] object TextParts {
+private[zonemap] object TextParts {
 
   /** Returns the tested expression and the parts; None if all parts are empty. */
   def unapply(condition: Expression): Option[(Expression, Seq[BytesValue])] =

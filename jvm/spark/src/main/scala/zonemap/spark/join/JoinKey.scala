@@ -36,7 +36,7 @@ private[join] object JoinKey extends PredicateHelper {
  * Matches a column, also within expressions that preserve whether two values are equal: widening casts, and Spark's
  * normalization of NaN and zero.
  */
-private[spark] object Column {
+private[zonemap] object Column {
   def unapply(expression: Expression): Option[Attribute] =
     expression match {
       case attribute: AttributeReference                            => Some(attribute)

@@ -24,7 +24,7 @@ import zonemap.spark.scan.{ForwardingScan, IcebergScans}
  * @param files the index's entries of the files that `inner` was planned with
  * @param columns the join keys by name
  */
-private[spark] final class KeyFilteredScan(
+private[zonemap] final class KeyFilteredScan(
     val inner: Scan,
     tableName: String,
     files: FileSet,
@@ -135,7 +135,7 @@ private[spark] final class KeyFilteredScan(
  *
  * @param hits an estimate of the share of the files that hold one key; `None` if it was not needed
  */
-private[spark] final case class KeyColumn(column: ColumnRef, hits: Option[Double]) {
+private[zonemap] final case class KeyColumn(column: ColumnRef, hits: Option[Double]) {
 
   /** The estimate as text, before the keys are known. */
   def estimate(files: FileSet): String =
@@ -144,7 +144,7 @@ private[spark] final case class KeyColumn(column: ColumnRef, hits: Option[Double
     }
 }
 
-private[spark] object KeyFilteredScan {
+private[zonemap] object KeyFilteredScan {
   private val log = LoggerFactory.getLogger("zonemap.planner")
 
   /** Returns the name parts of the column whose keys the predicate lists. */

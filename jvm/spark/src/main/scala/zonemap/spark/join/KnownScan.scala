@@ -34,9 +34,9 @@ private[join] final class KnownScan(
  *
  * @param ofDelta true if the plan writes delete files. Iceberg then plans the scan of the target table, and the
  *   [[KnownScan]] of the target has the live files of its snapshot instead of the planned files
- * @param swap decides whether the index may plan the target
+ * @param tables decides whether the index can plan the target
  */
-private[join] final class KnownScans(ofDelta: Boolean, swap: SwapRule) {
+private[join] final class KnownScans(ofDelta: Boolean, tables: PlannableTables) {
   private val found = new java.util.IdentityHashMap[Scan, Either[OperatorReason, KnownScan]]
 
   /** Returns the scan, or the reason why no keys prune it. */
@@ -66,8 +66,8 @@ private[join] final class KnownScans(ofDelta: Boolean, swap: SwapRule) {
     } yield new KnownScan(relation, target, pinned.name, files)
 
   private def pinnedTarget(target: SparkTable, relation: DataSourceV2Relation): Option[PinnedRelation] =
-    swap.decide(target, relation.options) match {
-      case SwapDecision.Swap(inner, settings) => Some(swap.pinned(target, inner, settings))
+    tables.decide(target, relation.options) match {
+      case SwapDecision.Swap(inner, settings) => Some(tables.pinned(target, inner, settings))
       case _                                  => None
     }
 }

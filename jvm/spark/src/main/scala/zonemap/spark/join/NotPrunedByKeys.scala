@@ -7,7 +7,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import zonemap.iceberg.report.OperatorReason
 
 /** The reasons why the keys of joins above a scan prune no file of it. EXPLAIN finds them as a tag of the scan. */
-private[spark] object NotPrunedByKeys {
+private[zonemap] object NotPrunedByKeys {
   private val Tag = TreeNodeTag[Seq[OperatorReason]]("zonemap.not-pruned-by-keys")
 
   /** Notes a reason for each scan of a plan, subqueries left out. */

@@ -14,9 +14,9 @@ import org.apache.spark.sql.types.DataType
 
 import zonemap.core.predicate.ColumnRef
 import zonemap.iceberg.prune.FileSet
-import zonemap.iceberg.report.{ByteText, OperatorReason}
 import zonemap.iceberg.report.OperatorReason._
-import zonemap.spark.scan.{Guarded, IcebergScans, OtherEngines, ScanPlaces, SwapRule}
+import zonemap.iceberg.report.{ByteText, OperatorReason}
+import zonemap.spark.scan.{Guarded, IcebergScans, OtherEngines, PlannableTables, ScanPlaces}
 
 /**
  * Prunes files of one side of a broadcast join by the join keys of the broadcast side, on any column with bounds.
@@ -27,7 +27,7 @@ import zonemap.spark.scan.{Guarded, IcebergScans, OtherEngines, ScanPlaces, Swap
  * the scan in a [[KeyFilteredScan]], which prunes by the keys. Spark drops the expression if there is no broadcast to
  * reuse, so no query computes the keys only for pruning, except a MERGE that inserts. See ADR 8.
  */
-private[spark] final class RuntimeJoinRule(swap: SwapRule)
+private[zonemap] final class RuntimeJoinRule(tables: PlannableTables)
     extends Rule[LogicalPlan]
     with JoinSelectionHelper
     with PredicateHelper {
@@ -56,7 +56,7 @@ private[spark] final class RuntimeJoinRule(swap: SwapRule)
             val once = ScanPlaces.metOnce(plan, ignored = _.isInstanceOf[DynamicPruning])
             val ofDelta = plan.exists(_.isInstanceOf[WriteDelta])
             val inMerge = ofDelta && plan.exists(_.isInstanceOf[MergeRows])
-            val known = new KnownScans(ofDelta, swap)
+            val known = new KnownScans(ofDelta, tables)
             Some(plan.transformUpWithPruning(_.containsPattern(TreePattern.JOIN)) {
               case join: Join if inMerge && join.joinType == RightOuter => withKeysOfSource(join, once, known)
               case join: Join                                           => withFilters(join, once, ofDelta, known)

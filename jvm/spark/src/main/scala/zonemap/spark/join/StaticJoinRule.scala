@@ -18,7 +18,7 @@ import zonemap.spark.scan.{Guarded, ZoneMapRelation}
  * optional side. So the rule prunes files whose keys lie outside the ranges of the other side. It changes a relation
  * only if this prunes files; otherwise Spark can still reuse the scan for other relations of the table. See ADR 8.
  */
-private[spark] object StaticJoinRule extends Rule[LogicalPlan] with PredicateHelper {
+private[zonemap] object StaticJoinRule extends Rule[LogicalPlan] with PredicateHelper {
   private val slf4j = LoggerFactory.getLogger("zonemap.planner")
 
   /** A chain of joins a -> b -> c needs a round for each step. A round that prunes no file is the last. */

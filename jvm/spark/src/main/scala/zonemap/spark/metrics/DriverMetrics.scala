@@ -5,9 +5,8 @@ import java.lang.ref.WeakReference
 import com.codahale.metrics.{Gauge, MetricRegistry}
 import org.apache.spark.SparkContext
 
-import zonemap.iceberg.report.{PlanMode, PlanReport, StockReason}
+import zonemap.iceberg.report.{PlanListener, PlanMode, PlanReport, StockReason}
 import zonemap.iceberg.upkeep.UpkeepProcess
-import zonemap.ingest.commit.LoopStatus
 
 /**
  * The metrics of zonemap in Spark's metrics system: the scans that ran in a driver and what its index occupies. Sinks such as
@@ -15,9 +14,10 @@ import zonemap.ingest.commit.LoopStatus
  *
  * Counters count since the process started, also across Spark applications.
  *
- * @param loops the committers of append ingestion that run in this driver
+ * @param parts add the metrics of parts that the planner does not know
  */
-private[spark] final class DriverMetrics(process: UpkeepProcess, loops: () => Seq[LoopStatus]) {
+private[zonemap] final class DriverMetrics(process: UpkeepProcess, parts: Seq[MetricRegistry => Unit])
+    extends PlanListener {
   private val metrics = new MetricRegistry
   private val exact = metrics.counter("plans.exact")
   private val hybrid = metrics.counter("plans.hybrid")
@@ -38,11 +38,11 @@ private[spark] final class DriverMetrics(process: UpkeepProcess, loops: () => Se
   gauge("index.tables")(process.index.tables.known.size.toLong)
   gauge("cold.residentBytes")(process.index.access.cold.residentBytes)
   gauge("upkeep.waiting")(process.upkeep.waiting.size.toLong)
-  gauge("upkeep.oldestWaitingMillis")(IngestMetrics.ageOf(process.upkeep.waiting))
+  gauge("upkeep.oldestWaitingMillis")(DriverMetrics.ageOf(process.upkeep.waiting))
   gauge("upkeep.cpuMillis")(process.upkeep.cpuNanos / 1000000)
   gauge("upkeep.failures")(process.upkeep.failures)
-  IngestMetrics.register(metrics, loops)
-  process.index.planLog.listen(count)
+  parts.foreach(_.apply(metrics))
+  process.index.planLog.listen(this)
 
   /** Adds the metrics to the metrics system of an application, if they are not there yet. */
   def registerWith(context: SparkContext): Unit =
@@ -53,7 +53,7 @@ private[spark] final class DriverMetrics(process: UpkeepProcess, loops: () => Se
       }
     }
 
-  private def count(report: PlanReport, isFirstRun: Boolean): Unit = {
+  override def ran(report: PlanReport, isFirstRun: Boolean): Unit = {
     report.mode match {
       case PlanMode.Exact  => exact.inc()
       case PlanMode.Hybrid => hybrid.inc()
@@ -68,4 +68,11 @@ private[spark] final class DriverMetrics(process: UpkeepProcess, loops: () => Se
 
   private def gauge(name: String)(value: => Long): Unit =
     metrics.register(name, new Gauge[Long] { override def getValue: Long = value }): Unit
+}
+
+private[zonemap] object DriverMetrics {
+
+  /** The age of the oldest of some times, in milliseconds; 0 if there is none. */
+  def ageOf(times: Seq[Long]): Long =
+    times.minOption.fold(0L)(since => math.max(0L, System.currentTimeMillis() - since))
 }

@@ -16,16 +16,15 @@ import zonemap.iceberg.plan.ZoneMapTable
 import zonemap.iceberg.report.PlanReport
 import zonemap.spark.aggregate.AnsweredScan
 import zonemap.spark.scan.{Guarded, IcebergScans, SparkProcess}
-import zonemap.spark.shadow.CheckSessions
 
 /**
- * Counts the executions of planned scans, for `history`, the report and the metrics: a scan of a query runs once with
+ * Counts the executions of planned scans, for the metrics and for other listeners of the plan log: a scan of a query runs once with
  * each execution of the query, whether it succeeds or fails, and a scan below Spark's cache once, with the first query
  * that reads the cache. A plan that is only explained does not run, nor do the queries of shadow mode and `verify`.
  *
  * Spark calls this listener on the thread of its events, shortly after the execution. Thread-safe.
  */
-private[spark] final class QueryRuns(process: SparkProcess) extends SparkListener with AdaptiveSparkPlanHelper {
+private[zonemap] final class QueryRuns(process: SparkProcess) extends SparkListener with AdaptiveSparkPlanHelper {
   import QueryRuns._
 
   @volatile private var listensTo = new WeakReference[SparkContext](null)
@@ -73,21 +72,21 @@ private[spark] final class QueryRuns(process: SparkProcess) extends SparkListene
       case _ => ()
     }
 
-  private def isOfCheck(query: QueryExecution): Boolean = CheckSessions.isCheck(query.sparkSession)
+  private def isOfCheck(query: QueryExecution): Boolean = query.sparkSession.conf.getOption(CheckMark).isDefined
 
   private def count(plan: SparkPlan, isCached: Boolean): Unit = {
     // the subqueries of dynamic pruning have copies of plans with the same scans
     val seen = Collections.newSetFromMap(new IdentityHashMap[PlanReport, java.lang.Boolean])
-    def ran(table: ZoneMapTable, report: Option[PlanReport]): Unit =
-      report.filter(found => seen.add(found) && !(isCached && found.runs.get > 0)).foreach {
-        process.iceberg.index.ran(_, table.pinned.settings)
-      }
+    def ran(report: Option[PlanReport]): Unit =
+      report
+        .filter(found => seen.add(found) && !(isCached && found.runs.get > 0))
+        .foreach(process.iceberg.index.planLog.ran)
     collectWithSubqueries(plan) {
       case scan: BatchScanExec =>
-        tableOf(scan).foreach(ours => ran(ours, IcebergScans.report(scan.scan).orElse(Option(ours.lastPlan()))))
+        tableOf(scan).foreach(ours => ran(IcebergScans.report(scan.scan).orElse(Option(ours.lastPlan()))))
       case rows: LocalTableScanExec =>
         rows.logicalLink.flatMap(_.getTagValue(AnsweredScan.Tag)).foreach { answered =>
-          ran(answered.table, answered.report.orElse(Option(answered.table.lastPlan())))
+          ran(answered.report.orElse(Option(answered.table.lastPlan())))
         }
       case cached: InMemoryTableScanExec => count(cached.relation.cachedPlan, isCached = true)
     }: Unit
@@ -104,6 +103,10 @@ private[spark] final class QueryRuns(process: SparkProcess) extends SparkListene
     }
 }
 
-private object QueryRuns {
+private[zonemap] object QueryRuns {
+
+  /** The conf of a session whose queries zonemap itself runs, to compare their rows. */
+  val CheckMark = "zonemap.check-session"
+
   private val MostWaitMillis = 5000L
 }

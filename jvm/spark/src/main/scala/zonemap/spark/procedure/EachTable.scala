@@ -6,6 +6,8 @@ import org.apache.iceberg.Table
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types.{StringType, StructType}
 
+import zonemap.spark.table.{IcebergNamespaces, IcebergTables}
+
 /** Runs a procedure for its table, or for each Iceberg table of its namespace, in the order of their names. */
 private[procedure] final class EachTable(spark: SparkSession, verb: String) {
 

@@ -18,7 +18,7 @@ import zonemap.spark.ZoneMapCatalog
  * Spark does not run the hint rules of extensions. Spark then finds [[ZoneMapCatalog]] by its conf, whose name has a
  * case.
  */
-private[spark] object ProcedureRule extends Rule[LogicalPlan] {
+private[zonemap] object ProcedureRule extends Rule[LogicalPlan] {
   private lazy val catalog = {
     val catalog = new ZoneMapCatalog
     catalog.initialize(ZoneMapCatalog.DefaultName, CaseInsensitiveStringMap.empty())

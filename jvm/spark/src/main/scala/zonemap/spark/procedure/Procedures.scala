@@ -7,14 +7,12 @@ import org.apache.spark.sql.types._
 import zonemap.iceberg.admin.{BuildResult, ColumnChange, IndexAdmin, IndexStatus, LevelMerge, Prewarm => UpkeepPrewarm}
 import zonemap.iceberg.evidence.{EvidenceBuild, FooterBudget}
 import zonemap.iceberg.fact.{FactBuild, FactLimit, FactRequest, FactResult}
-import zonemap.iceberg.settings.PlannerSettings
-import zonemap.spark.conf.ZoneMapConf
-import zonemap.spark.ingest.IngestProcess
-import zonemap.spark.metrics.QueryRuns
+import zonemap.spark.job.SparkJobRunner
 import zonemap.spark.scan.SparkProcess
+import zonemap.spark.table.IcebergTables
 
-/** The registry of `CALL zonemap.system.<name>`. */
-private[spark] final class Procedures(process: SparkProcess, ingest: IngestProcess, runs: QueryRuns) {
+/** The procedures of the index, `CALL zonemap.system.<name>`. */
+private[zonemap] final class Procedures(process: SparkProcess) {
   private val index = process.iceberg.index
 
   private val table = Parameter.Table
@@ -107,7 +105,7 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
           checkFooters(spark, iceberg, snapshot, arguments)
           rows
         case None if (facts.isEmpty || facts.equalsIgnoreCase("none")) && columns.isEmpty =>
-          index.expect(iceberg, settings(spark))
+          index.expect(iceberg, process.settings(spark))
           Seq(indexRow(BuildResult.OfNoSnapshot))
         case None =>
           throw new IllegalArgumentException(
@@ -127,8 +125,8 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
   ) { (spark, arguments) =>
     new EachTable(spark, "refresh the index of").rows(arguments, row(BuildResult.OfNoSnapshot)) { (_, iceberg) =>
       val refreshed = Option(iceberg.currentSnapshot()).map { snapshot =>
-        val refreshed = new IndexAdmin(index).refresh(iceberg, snapshot, settings(spark), runner(spark))
-        process.iceberg.facts.run(iceberg, snapshot, settings(spark), runner(spark)(iceberg))
+        val refreshed = new IndexAdmin(index).refresh(iceberg, snapshot, process.settings(spark), runner(spark))
+        process.iceberg.facts.run(iceberg, snapshot, process.settings(spark), runner(spark)(iceberg))
         checkFooters(spark, iceberg, snapshot, arguments)
         refreshed
       }
@@ -165,7 +163,7 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
     ),
     ResultColumn.schema(StatusColumns.all)
   ) { (spark, arguments) =>
-    new StatusCall(spark, new IndexStatus(process.iceberg), settings(spark))
+    new StatusCall(spark, new IndexStatus(process.iceberg), process.settings(spark))
       .results(arguments.optionalText("table"), arguments.optionalText("namespace"))
       .map(ResultColumn.row(StatusColumns.all, _))
   }
@@ -194,7 +192,7 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
       .add("seconds", DoubleType, nullable = false)
   ) { (spark, arguments) =>
     val iceberg = indexable(spark, arguments, "prewarm")
-    val planner = settings(spark)
+    val planner = process.settings(spark)
     val youngMillis = arguments.optionalCount("hours") match {
       case Some(0)     => None
       case Some(hours) => Some(hours * 3600L * 1000)
@@ -224,7 +222,7 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
   ) { (spark, arguments) =>
     val iceberg = indexable(spark, arguments, "merge")
     val levels = Option(iceberg.currentSnapshot())
-      .fold(LevelMerge.OfNoSnapshot)(new IndexAdmin(index).merge(iceberg, _, settings(spark), runner(spark)))
+      .fold(LevelMerge.OfNoSnapshot)(new IndexAdmin(index).merge(iceberg, _, process.settings(spark), runner(spark)))
     levels.map { merged =>
       Seq[Any](merged.level, merged.segmentsBefore, merged.segmentsAfter, merged.bytesBefore, merged.bytesAfter)
     }
@@ -246,8 +244,9 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
   ) { (spark, arguments) =>
     val iceberg = IcebergTables.load(spark, arguments.text("table"), "collect the garbage of the index of")
     val hours = arguments.count("older_than_hours")
-    new IndexAdmin(index).gc(iceberg, settings(spark), hours * 3600L * 1000, arguments.flag("dry_run")).map { garbage =>
-      Seq[Any](garbage.path, garbage.sizeBytes, garbage.reason)
+    new IndexAdmin(index).gc(iceberg, process.settings(spark), hours * 3600L * 1000, arguments.flag("dry_run")).map {
+      garbage =>
+        Seq[Any](garbage.path, garbage.sizeBytes, garbage.reason)
     }
   }
 
@@ -268,17 +267,15 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
     val iceberg = IcebergTables.load(spark, arguments.text("table"), "drop the index of")
     val dryRun = arguments.flag("dry_run")
     val dropped = arguments.text("facts").trim match {
-      case "" => new IndexAdmin(index).drop(iceberg, settings(spark), dryRun)
+      case "" => new IndexAdmin(index).drop(iceberg, process.settings(spark), dryRun)
       case facts =>
         val requests = Option.when(!facts.equalsIgnoreCase("all"))(FactRequest.parse(facts, iceberg))
-        new FactBuild(index).drop(iceberg, settings(spark), requests, dryRun)
+        new FactBuild(index).drop(iceberg, process.settings(spark), requests, dryRun)
     }
     dropped.map(Seq(_))
   }
 
-  val all: Seq[ZoneMapProcedure] =
-    Seq(Build, Refresh, Status, Prewarm, Merge, Gc, Drop) ++ new DiagnosticProcedures(process, settings, runs).all ++
-      Seq(new AdviceProcedure(process, settings).Advise) ++ new IngestProcedures(ingest).all
+  val all: Seq[ZoneMapProcedure] = Seq(Build, Refresh, Status, Prewarm, Merge, Gc, Drop)
 
   /** @param limit of the facts; `None` if they are only estimated */
   private def built(
@@ -293,20 +290,21 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
     val choice = Option.when(columns.nonEmpty)(ColumnChange.parse(columns, iceberg))
     val (admin, build) = (new IndexAdmin(index), new FactBuild(index))
     val built = choice.zip(limit) match {
-      case None => admin.build(iceberg, snapshot, settings(spark), runner(spark))
+      case None => admin.build(iceberg, snapshot, process.settings(spark), runner(spark))
       case Some((chosen, share)) =>
         if (requests.nonEmpty) {
           // facts that are refused must be refused before the columns change
-          admin.refresh(iceberg, snapshot, settings(spark), runner(spark))
-          build.estimate(iceberg, snapshot, settings(spark), requests, runner(spark)(iceberg), share)
+          admin.refresh(iceberg, snapshot, process.settings(spark), runner(spark))
+          build.estimate(iceberg, snapshot, process.settings(spark), requests, runner(spark)(iceberg), share)
         }
-        ColumnChange.run(index, iceberg, snapshot, settings(spark), runner(spark), chosen)
+        ColumnChange.run(index, iceberg, snapshot, process.settings(spark), runner(spark), chosen)
     }
-    if (isNone) build.drop(iceberg, settings(spark), None, dryRun = false): Unit
+    if (isNone) build.drop(iceberg, process.settings(spark), None, dryRun = false): Unit
     val results = limit match {
       case _ if requests.isEmpty => Nil
-      case Some(share) => build.build(iceberg, snapshot, settings(spark), requests, runner(spark)(iceberg), share)
-      case None        => build.estimate(iceberg, snapshot, settings(spark), requests, runner(spark)(iceberg))
+      case Some(share) =>
+        build.build(iceberg, snapshot, process.settings(spark), requests, runner(spark)(iceberg), share)
+      case None => build.estimate(iceberg, snapshot, process.settings(spark), requests, runner(spark)(iceberg))
     }
     indexRow(built) +: results.map(r => factRow(snapshot, r))
   }
@@ -314,7 +312,7 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
   private def checkFooters(spark: SparkSession, iceberg: Table, snapshot: Snapshot, arguments: Arguments): Unit = {
     val budget = FooterBudget(arguments.count("footers"), arguments.count("footer_seconds"))
     if (budget.files > 0 && budget.seconds > 0)
-      new EvidenceBuild(index).run(iceberg, snapshot, settings(spark), runner(spark)(iceberg), budget)
+      new EvidenceBuild(index).run(iceberg, snapshot, process.settings(spark), runner(spark)(iceberg), budget)
   }
 
   /** What a call is for, in a message. */
@@ -326,14 +324,6 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
     val iceberg = IcebergTables.load(spark, name, s"$verb the index of")
     IcebergTables.requireIndexable(iceberg, name, s"$verb the index of")
     iceberg
-  }
-
-  private def settings(spark: SparkSession): PlannerSettings = {
-    val settings = ZoneMapConf
-      .read(org.apache.spark.sql.internal.SQLConf.get, org.apache.spark.sql.util.CaseInsensitiveStringMap.empty())
-      .fold(throw _, _.planner)
-    process.use(settings, Some(spark))
-    settings
   }
 
   private def runner(spark: SparkSession): Table => SparkJobRunner = new SparkJobRunner(spark, _)

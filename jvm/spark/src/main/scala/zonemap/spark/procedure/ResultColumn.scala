@@ -3,9 +3,9 @@ package zonemap.spark.procedure
 import org.apache.spark.sql.types.{DataType, StructType}
 
 /** A non-null column of a procedure's rows; `value` computes it from a result of type `A`. */
-private[procedure] final case class ResultColumn[A](name: String, dataType: DataType, value: A => Any)
+private[zonemap] final case class ResultColumn[A](name: String, dataType: DataType, value: A => Any)
 
-private[procedure] object ResultColumn {
+private[zonemap] object ResultColumn {
 
   def schema(columns: Seq[ResultColumn[_]]): StructType =
     columns.foldLeft(new StructType)((schema, column) => schema.add(column.name, column.dataType, nullable = false))

@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.util.quoteIfNeeded
 
 import zonemap.iceberg.admin.{IndexStatus, KnownTable, StatusResult}
 import zonemap.iceberg.settings.PlannerSettings
+import zonemap.spark.table.{IcebergNamespaces, IcebergTables}
 
 /** The results of one call of `status`: of a table, of the tables of a namespace, or of the tables that are known. */
 private[procedure] final class StatusCall(spark: SparkSession, status: IndexStatus, settings: PlannerSettings) {

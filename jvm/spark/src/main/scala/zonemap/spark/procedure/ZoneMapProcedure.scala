@@ -15,7 +15,7 @@ import zonemap.iceberg.report.SqlText
 import zonemap.spark.ErrorText
 
 /** A parameter of a procedure. `default` is SQL text; a parameter without a default is required. */
-private[spark] final case class Parameter(name: String, dataType: DataType, default: Option[String], doc: String) {
+private[zonemap] final case class Parameter(name: String, dataType: DataType, default: Option[String], doc: String) {
   def toSpark: ProcedureParameter = {
     val builder = ProcedureParameter.in(name, dataType).comment(doc)
     default.foreach(sql => builder.defaultValue(sql))
@@ -23,7 +23,7 @@ private[spark] final case class Parameter(name: String, dataType: DataType, defa
   }
 }
 
-private[procedure] object Parameter {
+private[zonemap] object Parameter {
 
   /** The table of a procedure. */
   val Table: Parameter =
@@ -31,7 +31,7 @@ private[procedure] object Parameter {
 }
 
 /** The arguments of one call, by parameter name. */
-private[spark] final class Arguments(parameters: Seq[Parameter], input: InternalRow) {
+private[zonemap] final class Arguments(parameters: Seq[Parameter], input: InternalRow) {
   def text(name: String): String = {
     val position = positionOf(name)
     if (input.isNullAt(position))
@@ -122,7 +122,7 @@ private[spark] final class Arguments(parameters: Seq[Parameter], input: Internal
  * @param output the columns of the returned rows
  * @param body returns the rows, with values in the order of `output`
  */
-private[spark] final class ZoneMapProcedure(
+private[zonemap] final class ZoneMapProcedure(
     procedureName: String,
     doc: String,
     val inputs: Seq[Parameter],
@@ -161,7 +161,7 @@ private[spark] final class ZoneMapProcedure(
   }
 }
 
-private[spark] object ZoneMapProcedure {
+private[zonemap] object ZoneMapProcedure {
   def apply(name: String, doc: String, inputs: Seq[Parameter], output: StructType)(
       body: (SparkSession, Arguments) => Seq[Seq[Any]]): ZoneMapProcedure =
     new ZoneMapProcedure(name, doc, inputs, output, body)

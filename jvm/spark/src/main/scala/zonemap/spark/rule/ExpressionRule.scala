@@ -19,7 +19,7 @@ import zonemap.spark.scan.{Guarded, SchemaColumns, ZoneMapRelation}
  * remains in the plan: Spark still evaluates it for every row. A digest of the ranges becomes part of the table's name,
  * because Spark and Iceberg compare names before they reuse a scan. See ADR 5.
  */
-private[spark] object ExpressionRule extends Rule[LogicalPlan] {
+private[zonemap] object ExpressionRule extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     plan.transformWithSubqueries {

@@ -16,7 +16,7 @@ import zonemap.spark.scan.{Guarded, SwappedScan, ZoneMapRelation}
  * adds them below unions and outer joins. The limit remains in the plan. The relation gets a [[ZoneMapTable]] with a
  * distinct name, so that Spark and Iceberg do not share its scan with other queries: see ADR 7.
  */
-private[spark] object LimitRule extends Rule[LogicalPlan] {
+private[zonemap] object LimitRule extends Rule[LogicalPlan] {
 
   /** The key of the limit's digest in the relation's options; no read option has this name. */
   val Marker = "zonemap.limit.digest"

@@ -18,7 +18,7 @@ import zonemap.spark.scan.{Guarded, SwappedScan, ZoneMapRelation}
  * even on columns that a file lacks, so they must not get the bound (S11). The relation gets a [[ZoneMapTable]] with a
  * distinct name, so that Spark and Iceberg do not share its scan with other queries. See ADR 7.
  */
-private[spark] object TopKRule extends Rule[LogicalPlan] {
+private[zonemap] object TopKRule extends Rule[LogicalPlan] {
 
   /** The key of the bound's digest in the relation's options; no read option has this name. */
   val Marker = "zonemap.topk.digest"

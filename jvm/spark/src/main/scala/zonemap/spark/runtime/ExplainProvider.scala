@@ -21,7 +21,7 @@ import zonemap.spark.ZoneMapExplain
  * as the loader with which a Thrift server opens sessions. The provider is therefore a small class in the class loader
  * of Spark itself, which every such loader finds. It forwards to [[ZoneMapExplain]].
  */
-private[runtime] object ExplainProvider {
+private[zonemap] object ExplainProvider {
   private val log = LoggerFactory.getLogger("zonemap")
   private val Package = classOf[ExtendedExplainGenerator].getPackageName
   private val SimpleName = "ZonemapExplain"

@@ -15,32 +15,29 @@ import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.task.PlannerSelfCheck
 import zonemap.iceberg.upkeep.UpkeepProcess
 import zonemap.spark.{SelfCheck, Versions, ZoneMapCatalog, ZoneMapRuntime}
-import zonemap.spark.advice.ObserveScans
 import zonemap.spark.conf.{DocumentedConfs, UnknownConfs, ZoneMapConf}
-import zonemap.spark.explain.ExplainText
-import zonemap.spark.ingest.IngestProcess
+import zonemap.spark.job.SparkJobRunner
 import zonemap.spark.join.{RuntimeJoinRule, StaticJoinRule}
 import zonemap.spark.metrics.{DriverMetrics, QueryRuns}
-import zonemap.spark.procedure.{ProcedureRule, Procedures, SparkJobRunner}
+import zonemap.spark.part.ZoneMapPart
+import zonemap.spark.procedure.{ProcedureRule, Procedures}
 import zonemap.spark.rule.{ExpressionRule, LimitRule, TopKRule}
 import zonemap.spark.scan.{PrunedScanStrategy, SparkProcess, SparkTables, SwapRule, TaskMethods}
-import zonemap.spark.shadow.RowChecks
 
 /** The [[ZoneMapRuntime]] that uses Iceberg's classes; created by reflection, and only if Iceberg is present. */
 private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfCheck {
 
   /** Created on first use, after the self check, because creating it links Iceberg's classes. */
-  private[spark] lazy val process = new SparkProcess(UpkeepProcess.ofJvm)
-  private[spark] lazy val swapRule = new SwapRule(process)
-  private[spark] lazy val runtimeJoins = new RuntimeJoinRule(swapRule)
-  private[spark] lazy val observations = new ObserveScans(process)
-  private[spark] lazy val rowChecks = new RowChecks(process)
-  private[spark] lazy val metrics = new DriverMetrics(process.iceberg, () => ingest.loops)
-  private[spark] lazy val runs = new QueryRuns(process)
-  private[spark] lazy val unknownConfs = new UnknownConfs
-  private[spark] lazy val explainText = new ExplainText(swapRule)
-  private[spark] lazy val ingest = new IngestProcess(process)
-  private lazy val allProcedures = new Procedures(process, ingest, runs).all
+  private[zonemap] lazy val process = new SparkProcess(UpkeepProcess.ofJvm)
+  private[zonemap] lazy val swapRule = new SwapRule(process.tables)
+  private[zonemap] lazy val runtimeJoins = new RuntimeJoinRule(process.tables)
+  private[zonemap] lazy val runs = new QueryRuns(process)
+  private lazy val found = ZoneMapPart.find()
+  private[zonemap] lazy val parts = found.map(_.start(process, runs))
+  private[zonemap] lazy val metrics = new DriverMetrics(process.iceberg, parts.map(part => part.addMetrics _))
+  private[zonemap] lazy val confs = ZoneMapConf.all ++ found.flatMap(_.confs)
+  private[zonemap] lazy val unknownConfs = new UnknownConfs(confs)
+  private lazy val allProcedures = new Procedures(process).all ++ parts.flatMap(_.procedures)
 
   override def selfCheck(): Option[String] = {
     val version = IcebergBuild.version()
@@ -58,15 +55,14 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
   }
 
   override def install(extensions: SparkSessionExtensions): Unit = {
-    DocumentedConfs.register()
+    DocumentedConfs.register(confs)
     process.iceberg.commits.register(_ => committerSettings)
     registerFactRunner()
     registerCatalog()
     extensions.injectHintResolutionRule(_ => ProcedureRule)
     extensions.injectPlanNormalizationRule(_ => swapRule)
-    extensions.injectPlanNormalizationRule(_ => ingest.writeRule)
-    extensions.injectPlanNormalizationRule(
-      new RegisterScanRules(_, observations, runtimeJoins, rowChecks, metrics, runs, unknownConfs))
+    parts.flatMap(_.normalizationRules).foreach(rule => extensions.injectPlanNormalizationRule(_ => rule))
+    extensions.injectPlanNormalizationRule(new RegisterScanRules(_, parts, runtimeJoins, metrics, runs, unknownConfs))
     extensions.injectPreCBORule(_ => swapRule)
     extensions.injectPreCBORule(_ => TopKRule)
     extensions.injectPreCBORule(_ => LimitRule)
@@ -105,8 +101,10 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     ZoneMapConf.read(SQLConf.get, CaseInsensitiveStringMap.empty()).toOption.filter(_.enabled).map(_.planner)
 
   override def procedures: Seq[UnboundProcedure] = allProcedures
-  override def ingestTable(session: SparkSession, name: String): Table = ingest.sink.table(session, name)
-  override def explain(plan: SparkPlan): String = explainText.of(plan)
+  override def writtenTable(session: SparkSession, format: String, name: String): Option[Table] =
+    parts.flatMap(_.writtenTable(session, format, name)).headOption
+  override def explain(plan: SparkPlan): String =
+    parts.flatMap(_.explain(plan)).headOption.getOrElse("no description: the part that describes plans is missing")
   override def plannedScans: Long = process.iceberg.index.planLog.plannedScans
   override def fallbacks: Long = process.iceberg.index.planLog.fallbacks
   override def shadowMismatches: Long = process.iceberg.index.planLog.shadowMismatches

@@ -5,16 +5,15 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
-import zonemap.spark.advice.ObserveScans
 import zonemap.spark.aggregate.AggregateRule
 import zonemap.spark.conf.UnknownConfs
 import zonemap.spark.join.RuntimeJoinRule
 import zonemap.spark.metrics.{DriverMetrics, QueryRuns}
+import zonemap.spark.part.StartedPart
 import zonemap.spark.scan.PlannedBefore
-import zonemap.spark.shadow.RowChecks
 
 /**
- * Adds [[ObserveScans]], [[AggregateRule]] and [[RuntimeJoinRule]] to `session.experimental.extraOptimizations`: only rules of this list
+ * Adds the rules of parts, [[AggregateRule]] and [[RuntimeJoinRule]] to `session.experimental.extraOptimizations`: only rules of this list
  * run after Spark has planned scans. Also names the explain provider in the session's conf, adds the metrics of the
  * driver to Spark's metrics system, lets [[QueryRuns]] listen to the application, and warns of unknown confs.
  *
@@ -24,26 +23,26 @@ import zonemap.spark.shadow.RowChecks
  * other join keys. [[AggregateRule]] and [[RuntimeJoinRule]] change a scan permanently, so this rule marks such scans
  * with [[PlannedBefore]] and the other two leave them unchanged.
  */
-private[spark] final class RegisterScanRules(
+private[zonemap] final class RegisterScanRules(
     session: SparkSession,
-    observations: ObserveScans,
+    parts: Seq[StartedPart],
     runtimeJoins: RuntimeJoinRule,
-    rowChecks: RowChecks,
     metrics: DriverMetrics,
     runs: QueryRuns,
     unknownConfs: UnknownConfs)
     extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = {
-    rowChecks.listenTo(session)
+    parts.foreach(_.queryOf(session))
     ExplainProvider.register(conf)
     unknownConfs.check(conf)
     metrics.registerWith(session.sparkContext)
     runs.listenTo(session.sparkContext)
     val methods = session.experimental
-    // ObserveScans must see the scans before the others wrap or replace them. AggregateRule must run before
+    // the rules of parts must see the scans before the others wrap or replace them. AggregateRule must run before
     // RuntimeJoinRule: RuntimeJoinRule duplicates the broadcast side, and AggregateRule skips scans that
     // occur twice
-    val missing = Seq(observations, AggregateRule, runtimeJoins).filterNot(methods.extraOptimizations.contains)
+    val missing =
+      (parts.flatMap(_.scanRules) ++ Seq(AggregateRule, runtimeJoins)).filterNot(methods.extraOptimizations.contains)
     if (missing.nonEmpty) methods.extraOptimizations ++= missing
     plan.foreachWithSubqueries {
       case scan: DataSourceV2ScanRelation => PlannedBefore.mark(scan)

@@ -7,7 +7,7 @@ import org.apache.spark.sql.types.StructType
 import zonemap.iceberg.report.{PlanStage, PlanStep}
 
 /** A scan that forwards to Iceberg's scan `inner`. Each subclass overrides the methods it changes, and `equals`. */
-private[spark] trait ForwardingScan extends Scan with SupportsReportStatistics {
+private[zonemap] trait ForwardingScan extends Scan with SupportsReportStatistics {
   def inner: Scan
 
   /** The scan whose tasks a rule may remove: this scan, unless a subclass returns `inner`. */
@@ -26,7 +26,7 @@ private[spark] trait ForwardingScan extends Scan with SupportsReportStatistics {
   override def toString: String = inner.toString
 }
 
-private[spark] object ForwardingScan {
+private[zonemap] object ForwardingScan {
 
   /** Returns Iceberg's scan if `scan` only adds join keys to it, else `scan`. */
   def unwrapped(scan: Scan): Scan =

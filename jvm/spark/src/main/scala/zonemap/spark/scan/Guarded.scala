@@ -5,7 +5,7 @@ import org.slf4j.LoggerFactory
 import zonemap.iceberg.report.Survivable
 
 /** Catches failures of rules, so that no rule fails a query. */
-private[spark] object Guarded {
+private[zonemap] object Guarded {
   private val log = LoggerFactory.getLogger("zonemap.planner")
 
   /** Returns the result of `body`. If `body` fails, logs a warning and returns `None`. */

@@ -15,7 +15,7 @@ import zonemap.iceberg.report.{FileTotal, PlanReport}
  *
  * Iceberg's own runtime filter prunes by partitions only. Without [[TaskMethods]] no scan is filterable.
  */
-private[spark] object IcebergScans {
+private[zonemap] object IcebergScans {
   private val BatchQueryScan = "org.apache.iceberg.spark.source.SparkBatchQueryScan"
   private val ColumnarReaders = "org.apache.iceberg.spark.source.SparkColumnarReaderFactory"
 

@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
  * Spark's own node of a scan, with the metrics of [[ScanMetrics]] besides those of Iceberg's scan. It plans, reads and
  * compares like Spark's node; a copy of it is of this class too.
  */
-private[spark] final class PrunedScanExec(
+private[zonemap] final class PrunedScanExec(
     columns: Seq[AttributeReference],
     pruned: Scan,
     filters: Seq[Expression],
@@ -60,7 +60,7 @@ private[spark] final class PrunedScanExec(
     new PrunedScanExec(output, scan, runtimeFilters, ordering, table, spjParams)
 }
 
-private[spark] object PrunedScanExec {
+private[zonemap] object PrunedScanExec {
   def of(node: BatchScanExec): PrunedScanExec = {
     val made =
       new PrunedScanExec(node.output, node.scan, node.runtimeFilters, node.ordering, node.table, node.spjParams)

@@ -15,7 +15,7 @@ import org.apache.spark.sql.internal.SQLConf
  * Spark's own strategy plans the scan, and this strategy replaces the node in its result. No rule on physical plans can
  * do this: Spark discards a node that a rule replaces by an equal node.
  */
-private[spark] final class PrunedScanStrategy(session: SparkSession) extends SparkStrategy {
+private[zonemap] final class PrunedScanStrategy(session: SparkSession) extends SparkStrategy {
 
   private lazy val ofSpark: Option[DataSourceV2Strategy] =
     session match {

@@ -13,7 +13,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * The options listed here do not change which files are read. With any other option, such as the first and last
  * snapshot of an incremental read, Iceberg may read other files: SOUNDNESS, S126.
  */
-private[spark] object ReadOptions {
+private[zonemap] object ReadOptions {
 
   /** Options for splitting and reading files, and for Iceberg's push-down of aggregates. */
   private val OfReaders = Set(

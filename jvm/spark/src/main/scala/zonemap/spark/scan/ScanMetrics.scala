@@ -11,7 +11,7 @@ import zonemap.iceberg.report.{PlanStage, PlanStep}
  * bytes. A scan has only the metrics of steps that its plan has, at most eight. The metrics are of Spark's own types,
  * so a history server shows them without a class of zonemap (ADR 25).
  */
-private[spark] object ScanMetrics {
+private[zonemap] object ScanMetrics {
 
   /** By kind of step: the name of the metric and its text in the SQL tab. */
   val OfKind: Map[String, (String, String)] = Map(

@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
-private[spark] object ScanPlaces {
+private[zonemap] object ScanPlaces {
 
   /**
    * Returns a function that is true for scans that occur exactly once in the plan. A rule that changes a scan changes

@@ -19,7 +19,7 @@ import zonemap.spark.expression.{CatalystCondition, ColumnResolver, EvaluationBu
  * @param factsOf returns the kinds of facts that the index has of a column
  * @param canEvaluate true if some files hold few enough values of these columns to evaluate a condition on them
  */
-private[spark] final class SchemaColumns(
+private[zonemap] final class SchemaColumns(
     relation: DataSourceV2Relation,
     schema: Schema,
     factsOf: ColumnId => Set[FactKind] = _ => Set.empty,

@@ -3,16 +3,17 @@ package zonemap.spark.scan
 import java.lang.ref.WeakReference
 
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import zonemap.core.io.Recent
-import zonemap.iceberg.advice.ObservedScan
 import zonemap.iceberg.registry.CapsSession
-import zonemap.iceberg.report.Newest
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.upkeep.UpkeepProcess
+import zonemap.spark.conf.ZoneMapConf
 
 /** All state that zonemap retains in a driver between queries; the session extension has one instance. Thread-safe. */
-private[spark] final class SparkProcess(val iceberg: UpkeepProcess) {
+private[zonemap] final class SparkProcess(val iceberg: UpkeepProcess) {
 
   /**
    * The last messages about confs that were logged, so that each is logged once; a message that newer ones have
@@ -20,8 +21,19 @@ private[spark] final class SparkProcess(val iceberg: UpkeepProcess) {
    */
   val confWarnings = new Recent[String](256)
 
-  /** How the newest planned queries use their scans. */
-  val observed = new Newest[ObservedScan](1000)
+  /** The tables that the index can plan. */
+  val tables = new PlannableTables(this)
+
+  /**
+   * The settings of a session that is about to call a procedure; applies the caps in them.
+   *
+   * @throws zonemap.spark.conf.MalformedConfException if a value is not allowed
+   */
+  def settings(spark: SparkSession): PlannerSettings = {
+    val settings = ZoneMapConf.read(SQLConf.get, CaseInsensitiveStringMap.empty()).fold(throw _, _.planner)
+    use(settings, Some(spark))
+    settings
+  }
 
   /** Applies the caps in these settings, which a session is about to plan or to build with. */
   def use(settings: PlannerSettings, session: Option[SparkSession] = SparkSession.getActiveSession): Unit =

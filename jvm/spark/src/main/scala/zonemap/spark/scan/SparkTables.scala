@@ -14,7 +14,7 @@ import zonemap.iceberg.plan.ZoneMapTable
  * current metadata, which a caching catalog may have refreshed since the relation was resolved. Therefore the private
  * constructor is called with the fields of the original, and the copy is checked to be pinned to the same state.
  */
-private[spark] object SparkTables {
+private[zonemap] object SparkTables {
   private val snapshotField: Field = field("snapshot")
   private val schemaField: Field = field("schema")
   private val branchField: Field = field("branch")

@@ -5,7 +5,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import zonemap.iceberg.report.SqlText
 
 /** The names of tables as SQL statements write them, with backquotes around parts that need them. */
-private[spark] object SqlNames {
+private[zonemap] object SqlNames {
 
   /**
    * The name of the table of a relation.

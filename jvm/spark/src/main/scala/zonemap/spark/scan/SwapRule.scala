@@ -7,15 +7,11 @@ import org.apache.iceberg.spark.source.SparkTable
 import org.apache.spark.sql.catalyst.plans.logical.{DeleteFromTable, DeleteFromTableWithFilters, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.slf4j.LoggerFactory
 
-import zonemap.iceberg.plan.{PinnedRelation, ZoneMapTable}
-import zonemap.iceberg.report.SwapReason
+import zonemap.iceberg.plan.ZoneMapTable
 import zonemap.iceberg.settings.PlannerSettings
-import zonemap.iceberg.store.StoreLocation
-import zonemap.spark.conf.ZoneMapConf
 
 /**
  * Replaces the Iceberg table of every relation that reads one by a [[ZoneMapTable]].
@@ -31,7 +27,7 @@ import zonemap.spark.conf.ZoneMapConf
  *
  * The rule does not change plans of DELETE, which may delete by metadata, nor tables whose class plans its own scans.
  */
-private[spark] final class SwapRule(process: SparkProcess) extends Rule[LogicalPlan] {
+private[zonemap] final class SwapRule(tables: PlannableTables) extends Rule[LogicalPlan] {
   import SwapRule._
 
   override def apply(plan: LogicalPlan): LogicalPlan =
@@ -46,7 +42,7 @@ private[spark] final class SwapRule(process: SparkProcess) extends Rule[LogicalP
 
   private def swap(relation: DataSourceV2Relation, table: SparkTable): LogicalPlan =
     try
-      (decide(table, relation.options), table.table()) match {
+      (tables.decide(table, relation.options), table.table()) match {
         case (SwapDecision.Swap(inner, settings), _) =>
           replaced(relation, table, zoneMapTable(table, inner, settings), Swapped)
         case (SwapDecision.Leave(_), ours: ZoneMapTable) => replaced(relation, table, ours.stock(), Unswapped)
@@ -65,44 +61,14 @@ private[spark] final class SwapRule(process: SparkProcess) extends Rule[LogicalP
       mark: String): DataSourceV2Relation =
     relation.copy(table = SparkTables.copyAround(table, inner), options = withOption(relation.options, Marker, mark))
 
-  /** The snapshot that `table` is pinned to, for a query with these settings. */
-  def pinned(table: SparkTable, inner: BaseTable, settings: PlannerSettings): PinnedRelation = {
-    process.use(settings)
-    new PinnedRelation(inner, SparkTables.snapshotId(table).map(Long.box).orNull, settings, process.iceberg)
-  }
-
   /** Creates the table that plans scans of the snapshot that `table` is pinned to. */
   private def zoneMapTable(table: SparkTable, inner: BaseTable, settings: PlannerSettings): ZoneMapTable =
-    new ZoneMapTable(pinned(table, inner, settings))
-
-  /** Decides whether a [[ZoneMapTable]] plans the scans of `table`; if not, the decision has the reason. */
-  def decide(table: SparkTable, options: CaseInsensitiveStringMap): SwapDecision =
-    SparkTables.plannableTable(table) match {
-      case None => SwapDecision.Leave(SwapReason.ForeignPlanner(table.table().getClass.getSimpleName))
-      case Some(inner) =>
-        ZoneMapConf.read(SQLConf.get, options) match {
-          case Left(error) =>
-            warnOnce(error.getMessage)
-            SwapDecision.Leave(SwapReason.MalformedConf(error.getMessage))
-          case Right(conf) if !conf.enabled => SwapDecision.Leave(SwapReason.Disabled)
-          case Right(conf) =>
-            conf.planner.storeLocation.flatMap(StoreLocation.refusal(inner, _)) match {
-              case Some(refusal) =>
-                warnOnce(refusal)
-                SwapDecision.Leave(SwapReason.MalformedConf(refusal))
-              case None => SwapDecision.Swap(inner, conf.planner)
-            }
-        }
-    }
+    new ZoneMapTable(tables.pinned(table, inner, settings))
 
   private def isSwapped(options: CaseInsensitiveStringMap): Boolean = options.containsKey(Marker)
-
-  private def warnOnce(message: String): Unit =
-    if (process.confWarnings.add(message))
-      slf4j.warn(s"Zonemap: $message Queries use Iceberg's planning until the conf is corrected.")
 }
 
-private[spark] object SwapRule {
+private[zonemap] object SwapRule {
   private val slf4j = LoggerFactory.getLogger("zonemap.planner")
 
   /** The key of the marker in a relation's options. */
@@ -111,7 +77,7 @@ private[spark] object SwapRule {
   private val Unswapped = "false"
 
   /** Returns a copy of the options with one entry added. */
-  private[spark] def withOption(
+  private[zonemap] def withOption(
       options: CaseInsensitiveStringMap,
       key: String,
       value: String): CaseInsensitiveStringMap = {
@@ -119,11 +85,4 @@ private[spark] object SwapRule {
     entries.put(key, value)
     new CaseInsensitiveStringMap(entries)
   }
-}
-
-private[spark] sealed trait SwapDecision
-
-private[spark] object SwapDecision {
-  final case class Swap(inner: BaseTable, settings: PlannerSettings) extends SwapDecision
-  final case class Leave(reason: SwapReason) extends SwapDecision
 }

@@ -16,7 +16,7 @@ import zonemap.spark.expression.ExactTranslator
  * @param output the output of the topmost operator, as expressions of the relation's columns
  * @param conditions all conditions of the filters, as expressions of the relation's columns
  */
-private[spark] final class SwappedScan(
+private[zonemap] final class SwappedScan(
     val output: Seq[NamedExpression],
     conditions: Seq[Expression],
     val found: ZoneMapRelation) {
@@ -35,7 +35,7 @@ private[spark] final class SwappedScan(
     plan.transformDown { case old: DataSourceV2Relation if old eq found.relation => relation }
 }
 
-private[spark] object SwappedScan {
+private[zonemap] object SwappedScan {
   def unapply(plan: LogicalPlan): Option[SwappedScan] =
     plan match {
       case PhysicalOperation(output, conditions, ZoneMapRelation(found))

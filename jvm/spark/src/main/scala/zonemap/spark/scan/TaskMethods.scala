@@ -14,9 +14,9 @@ import org.slf4j.LoggerFactory
  * @param reset replaces the planned tasks
  * @param below returns the Iceberg scan that planned the tasks
  */
-private[spark] final case class TaskMethods(tasks: Method, reset: Method, below: Method)
+private[zonemap] final case class TaskMethods(tasks: Method, reset: Method, below: Method)
 
-private[spark] object TaskMethods {
+private[zonemap] object TaskMethods {
   private val log = LoggerFactory.getLogger("zonemap")
   private val Scan = "org.apache.iceberg.spark.source.SparkPartitioningAwareScan"
 

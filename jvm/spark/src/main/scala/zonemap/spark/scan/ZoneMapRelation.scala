@@ -19,7 +19,7 @@ import zonemap.spark.expression.{ColumnResolver, ExpressionTranslator}
  *
  * Every rule that looks up a relation in the index matches it by this class, both before and after its scan is planned.
  */
-private[spark] final case class ZoneMapRelation(
+private[zonemap] final case class ZoneMapRelation(
     relation: DataSourceV2Relation,
     sparkTable: SparkTable,
     table: ZoneMapTable) {
@@ -75,7 +75,7 @@ private[spark] final case class ZoneMapRelation(
   }
 }
 
-private[spark] object ZoneMapRelation extends PredicateHelper {
+private[zonemap] object ZoneMapRelation extends PredicateHelper {
 
   /** The key of the digest of a relation's expressions in its options. */
   val ExpressionsMarker = "zonemap.expressions"
@@ -111,5 +111,5 @@ private[spark] object ZoneMapRelation extends PredicateHelper {
       case _ => None
     }
 
-  private[spark] def isPinned(relation: DataSourceV2Relation): Boolean = ReadOptions.readPinnedFiles(relation.options)
+  private[zonemap] def isPinned(relation: DataSourceV2Relation): Boolean = ReadOptions.readPinnedFiles(relation.options)
 }

@@ -2,6 +2,7 @@ package zonemap.spark.aggregate
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.connector.read.Scan
+import org.apache.spark.sql.execution.{LocalTableScanExec, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
@@ -76,10 +77,10 @@ trait AggregateTables extends SharedSession {
     assert(ours == theirs, s"only with answers: ${ours.diff(theirs)}, only without: ${theirs.diff(ours)}")
   }
 
-  protected def explained(frame: DataFrame): String = runtime.explain(frame.queryExecution.executedPlan)
+  /** The notes of the aggregates in the plan that the index answered, fully or partly. */
+  protected def answers(frame: DataFrame): Seq[String] = Answers.of(frame.queryExecution.executedPlan)
 
-  /** The number of aggregates in the plan that the index answered, fully or partly. */
-  protected def answered(frame: DataFrame): Int = "files answered from the index".r.findAllIn(explained(frame)).size
+  protected def answered(frame: DataFrame): Int = answers(frame).size
 
   protected def withoutAnswers[A](body: => A): A = withConf("spark.sql.zonemap.aggregates.enabled" -> "false")(body)
   protected def stock[A](body: => A): A = withConf("spark.sql.zonemap.enabled" -> "false")(body)
@@ -88,4 +89,12 @@ trait AggregateTables extends SharedSession {
 private object Plans extends AdaptiveSparkPlanHelper {
   def scans(frame: DataFrame): Seq[BatchScanExec] =
     collectWithSubqueries(frame.queryExecution.executedPlan) { case scan: BatchScanExec => scan }
+}
+
+private object Answers extends AdaptiveSparkPlanHelper {
+  def of(plan: SparkPlan): Seq[String] =
+    collectWithSubqueries(plan) {
+      case scan: BatchScanExec => Option(scan.scan).collect { case remaining: RemainingFilesScan => remaining.note }
+      case rows: LocalTableScanExec => rows.logicalLink.flatMap(_.getTagValue(AnsweredScan.Tag)).map(_.note)
+    }.flatten
 }

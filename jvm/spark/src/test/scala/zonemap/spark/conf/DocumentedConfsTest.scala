@@ -42,10 +42,13 @@ class DocumentedConfsTest extends SharedSession {
   }
 
   test("a second installation in the same JVM registers nothing") {
-    assert(ZoneMapRuntime.active.nonEmpty && spark.sql("SET -v").count() > 0 && DocumentedConfs.unknown.isEmpty)
-    DocumentedConfs.register()
+    assert(
+      ZoneMapRuntime.active.nonEmpty && spark.sql("SET -v").count() > 0 && DocumentedConfs
+        .unknown(runtime.confs)
+        .isEmpty)
+    DocumentedConfs.register(runtime.confs)
     val keys = sql("SET -v").collect().map(_.getString(0)).filter(_.startsWith("spark.sql.zonemap."))
-    assert(keys.sorted.toSeq == ZoneMapConf.all.map(_.key).sorted)
+    assert(keys.sorted.toSeq == runtime.confs.map(_.key).sorted)
   }
 
   for ((kind, made) <- Seq("TEMPORARY VIEW" -> "documented_temporary", "VIEW" -> "default.documented_stored"))

@@ -18,7 +18,6 @@ class UnknownConfsTest extends SharedSession {
       "shadow.smaple" -> "shadow.sample",
       "topK" -> "topk",
       "upkep" -> "upkeep",
-      "ingest.interal" -> "ingest.interval",
       "expression.enabled" -> "expressions.enabled")
     val found = warnings(near.map(_._1): _*) {
       query()

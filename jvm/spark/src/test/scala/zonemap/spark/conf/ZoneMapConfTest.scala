@@ -43,8 +43,6 @@ class ZoneMapConfTest extends AnyFunSuite {
     ("limit", "false", false, _.limit),
     ("aggregates.enabled", "false", false, _.aggregates),
     ("stages.enabled", "false", false, _.planner.countStages),
-    ("history.dir", "/kept", Some("/kept"), _.planner.history.dir),
-    ("history.dir", "", None, _.planner.history.dir),
     ("shadow", "true", true, _.planner.shadow),
     ("shadow.sample", "0", 0.0, _.shadowSample),
     ("shadow.sample", "0.25", 0.25, _.shadowSample),
@@ -101,8 +99,6 @@ class ZoneMapConfTest extends AnyFunSuite {
       "plan.max-unknown-entries" -> "-1",
       "plan.max-unknown-entries" -> "many",
       "store.location" -> "indexes",
-      "history.dir" -> "kept",
-      "history.dir" -> "s3://bucket/kept",
       "store.location" -> "/x/../y",
       "hot.max-bytes" -> "-5",
       "hot.max-bytes" -> "lots"

@@ -183,9 +183,8 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
     val rule =
       new RegisterScanRules(
         spark,
-        runtime.observations,
+        runtime.parts,
         runtime.runtimeJoins,
-        runtime.rowChecks,
         runtime.metrics,
         runtime.runs,
         runtime.unknownConfs)
@@ -193,7 +192,7 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
     assert(planned.forall(PlannedBefore.isMarked))
     val fresh = optimized(byKeys("k.name = 'n14'")).collect { case scan: DataSourceV2ScanRelation => scan }
     assert(!fresh.exists(PlannedBefore.isMarked))
-    def known = new KnownScans(ofDelta = false, runtime.swapRule)
+    def known = new KnownScans(ofDelta = false, runtime.process.tables)
     assert(fresh.exists(known.of(_).isRight) && !planned.exists(known.of(_).isRight))
   }
 

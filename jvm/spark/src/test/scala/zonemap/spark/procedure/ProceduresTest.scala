@@ -114,8 +114,8 @@ class ProceduresTest extends SharedSession {
         "Name the table"),
       s"drop('$empty.files')" -> Seq(s"Cannot drop the index of '$empty.files': it is a metadata table"),
       s"gc('$empty.files')" -> Seq(s"'$empty.files': it is a metadata table"),
-      s"history('$empty.snapshots')" -> Seq(s"'$empty.snapshots': it is a metadata table"),
-      s"ingest_status('$empty.files')" -> Seq(s"'$empty.files': it is a metadata table"),
+      "ingest_status('lake.db.t')" -> Seq("append ingestion has a jar of its own, zonemap-ingest-spark"),
+      "why_not('SELECT 1')" -> Seq("no module zonemap-insight"),
       "status(namespace => 'lake.nope')" -> Seq("Cannot show the status of namespace 'lake.nope'", "catalog.namespace"),
       "status(namespace => 'a b c')" -> Seq("Cannot show the status of namespace 'a b c'"),
       s"status(table => '$empty', namespace => 'lake.db')" -> Seq(s"table '$empty' and namespace 'lake.db'", "Remove"),
@@ -298,36 +298,6 @@ class ProceduresTest extends SharedSession {
     sql(s"CREATE TABLE $nested (id BIGINT) USING iceberg")
     sql(s"DROP TABLE $both PURGE")
     assert(verdicts("") == Map(dotted -> "fresh"), "the name without quotes is another table, which is not known")
-  }
-
-  private def explain(text: String): String = sql(s"EXPLAIN $text").head().getString(0)
-
-  test("EXPLAIN: the plan of the index, file counts, the predicate") {
-    val t = newTable("explained", partitioned = true)
-    build(t)
-    val text = explain(s"SELECT * FROM $t WHERE id = 15 AND p = 1")
-    for (part <- Seq(
-        "Zonemap",
-        s"table $t snapshot ",
-        "mode EXACT tier hot",
-        "files considered: 5",
-        "kept after partitions: 2",
-        "kept after zones: 1",
-        "predicate: ",
-        "id = 15"
-      ))
-      assert(text.contains(part), s"$part\n$text")
-  }
-
-  test("EXPLAIN: why Iceberg plans") {
-    val t = newTable("unexplained")
-    assert(explain(s"SELECT * FROM $t").contains("reason: NOT_COVERED"))
-    assert(explain(s"SELECT * FROM $t.files").contains("reason: FOREIGN_PLANNER"))
-    assert(explain("SELECT 1").contains("no scan of an Iceberg table: the plan reads none, or only metadata"))
-    build(t)
-    withConf("spark.sql.zonemap.enabled" -> "false")(assert(explain(s"SELECT * FROM $t").contains("reason: DISABLED")))
-    withConf("spark.sql.zonemap.shadow" -> "maybe")(
-      assert(explain(s"SELECT * FROM $t").contains("reason: MALFORMED_CONF")))
   }
 
   test("the catalog form: listed, and the same procedures") {

@@ -22,7 +22,7 @@ class SharedCapsTest extends SharedSession {
     within(session) {
       session.conf.set(Cap, cap)
       try {
-        new SwapRule(process)(session.sql(s"SELECT * FROM $table").queryExecution.analyzed)
+        new SwapRule(process.tables)(session.sql(s"SELECT * FROM $table").queryExecution.analyzed)
         process.iceberg.index.caps.hotMaxBytes
       } finally session.conf.unset(Cap)
     }

@@ -86,13 +86,11 @@ class SingleValuesTest extends PlannedFiles {
     }
   }
 
-  test("a condition that no file can answer leaves the plan as it is; one that does is in EXPLAIN") {
+  test("a condition that no file can answer leaves the plan as it is") {
     sql(s"SELECT id FROM $table WHERE id < 0 AND status < 0").collect()
     def isOther(condition: String) =
       tables(sql(s"SELECT id FROM $table WHERE $condition")).exists(_.name().contains(" zonemap["))
     assert(!isOther("id % 7 = 3") && isOther("status % 7 = 3"))
-    val text = sql(s"EXPLAIN SELECT id FROM $table WHERE upper(region) = 'EU'").head().getString(0)
-    assert(text.contains("predicate: region IS NOT NULL AND (upper(region) = 'EU')"), text)
   }
 
   test("an identity partition whose values are longer than bounds") {

@@ -69,7 +69,7 @@ class SwapRuleTest extends SharedSession {
       assert(runtime.swapRule(plan) eq plan)
       assert(planned(sql(s"SELECT * FROM $t").collect()) == 0)
       val table = relations(plan).head.table.asInstanceOf[SparkTable]
-      assert(runtime.swapRule.decide(table, CaseInsensitiveStringMap.empty()) match {
+      assert(runtime.process.tables.decide(table, CaseInsensitiveStringMap.empty()) match {
         case SwapDecision.Leave(SwapReason.MalformedConf(error)) =>
           error.contains("spark.sql.zonemap.upkeep='sometimes'")
         case _ => false

@@ -1,0 +1,122 @@
+package zonemap.insight.explain
+
+import java.util.{Collections, IdentityHashMap}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.iceberg.spark.source.SparkTable
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.connector.read.Scan
+import org.apache.spark.sql.execution.{CommandResultExec, LocalTableScanExec, SparkPlan}
+import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, AdaptiveSparkPlanHelper}
+import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
+import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2ScanRelation}
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+import zonemap.iceberg.plan.ZoneMapTable
+import zonemap.iceberg.report.{PlanReport, StockReason, SwapReason}
+import zonemap.insight.explain.FoundScan.ScanDetails
+import zonemap.spark.aggregate.{AnsweredScan, NotAnswered, RemainingFilesScan}
+import zonemap.spark.join.KeyFilteredScan
+import zonemap.spark.scan.{IcebergScans, PlannableTables, RowLevelTables, SqlNames, SwapDecision, ZoneMapRelation}
+
+/**
+ * Finds the scans of Iceberg tables in a physical plan, and how each was planned. EXPLAIN and `why_not` describe the
+ * same scans. It plans and executes nothing.
+ */
+private[zonemap] final class ScanFinder(tables: PlannableTables) extends AdaptiveSparkPlanHelper {
+
+  def of(plan: SparkPlan): Seq[FoundScan] = {
+    lazy val uses = ScanUse.of(logicalPlans(plan))
+    // the subqueries of dynamic pruning have copies of plans with the same scans
+    val seen = Collections.newSetFromMap(new IdentityHashMap[Scan, java.lang.Boolean])
+    collectWithSubqueries(plan) {
+      case scan: BatchScanExec => if (seen.add(scan.scan)) ofScan(scan, uses).toSeq else Nil
+      case rows: LocalTableScanExec =>
+        rows.logicalLink.flatMap(_.getTagValue(AnsweredScan.Tag)).map(ofAnswered).toSeq
+      case cached: InMemoryTableScanExec => of(cached.relation.cachedPlan).map(_.cached)
+      // the plan of a command that has run
+      case result: CommandResultExec => of(result.commandPhysicalPlan)
+    }.flatten
+  }
+
+  /** The optimized plans of which the parts of a physical plan are made, whole plans before their parts. */
+  private def logicalPlans(plan: SparkPlan): Seq[LogicalPlan] =
+    collectWithSubqueries(plan) {
+      case adaptive: AdaptiveSparkPlanExec      => adaptive.inputPlan.logicalLink
+      case other if other.logicalLink.isDefined => other.logicalLink
+    }.flatten
+
+  private def ofScan(scan: BatchScanExec, uses: Scan => Option[ScanUse]): Option[FoundScan] =
+    scan.table match {
+      case table: SparkTable => Some(ofScan(scan, table, uses))
+      case other             => Option(RowLevelTables.target(other)).map(ofStock(_, scan))
+    }
+
+  private def ofScan(scan: BatchScanExec, table: SparkTable, uses: Scan => Option[ScanUse]): FoundScan =
+    table.table() match {
+      case ours: ZoneMapTable if ours.lastPlan() != null =>
+        val report = IcebergScans.report(scan.scan).orElse(Option(ours.lastPlan()))
+        val details = detailsOf(ours, uses(scan.scan))
+        FoundScan.of(ours, sqlName(scan, ours.baseName()), report, details, notesOf(ours), afterPlanning(scan))
+      case ours: ZoneMapTable if ours.pinned.snapshotId.isEmpty =>
+        val reason = StockReason.EmptyTable
+        stock(ours.baseName(), Coded.of(reason.code, reason.message, reason), scan)
+      case ours: ZoneMapTable => stock(ours.baseName(), SwapReason.NotPlannedYet, scan)
+      case _                  => ofStock(table, scan)
+    }
+
+  private def ofAnswered(answered: AnsweredScan): FoundScan = {
+    val use = ScanUse(answered.scan, answered.conditions)
+    val report = answered.report.orElse(Option(answered.table.lastPlan()))
+    val details = detailsOf(answered.table, Some(use))
+    val name = SqlNames.of(answered.scan.relation, answered.table.baseName())
+    FoundScan.of(answered.table, name, report, details, notesOf(answered.table), Seq(ScanNote.parse(answered.note)))
+  }
+
+  private def detailsOf(table: ZoneMapTable, use: Option[ScanUse]): PlanReport => Option[ScanDetails] =
+    report =>
+      for (known <- use; relation <- relationOf(known.scan, table))
+        yield ScanDetails(relation, known, report, isAggregateNoted(known.scan.scan, known))
+
+  private def relationOf(scan: DataSourceV2ScanRelation, table: ZoneMapTable): Option[ZoneMapRelation] =
+    scan.relation.table match {
+      case spark: SparkTable => Some(ZoneMapRelation(scan.relation, spark, table))
+      case _                 => None
+    }
+
+  private def notesOf(table: ZoneMapTable): Seq[ScanNote] = table.notes().asScala.toSeq.map(ScanNote.parse)
+
+  private def afterPlanning(scan: BatchScanExec): Seq[ScanNote] =
+    scan.scan match {
+      case filtered: KeyFilteredScan     => filtered.notes.map(ScanNote.parse)
+      case remaining: RemainingFilesScan => Seq(ScanNote.parse(remaining.note))
+      case plain => scan.logicalLink.flatMap(NotAnswered.reasonFor(plain, _)).map(ScanNote.of).toSeq
+    }
+
+  private def isAggregateNoted(scan: Scan, use: ScanUse): Boolean =
+    scan.isInstanceOf[RemainingFilesScan] || NotAnswered.reasonFor(scan, use.scan).isDefined
+
+  private def ofStock(table: SparkTable, scan: BatchScanExec): FoundScan =
+    tables.decide(table, optionsOf(scan)) match {
+      case SwapDecision.Leave(reason) => stock(table.table().name(), reason, scan)
+      case _: SwapDecision.Swap       => stock(table.table().name(), SwapReason.NotAQueryScan, scan)
+    }
+
+  private def stock(table: String, reason: SwapReason, scan: BatchScanExec): FoundScan =
+    stock(table, Coded.of(reason.code, reason.message, reason), scan)
+
+  private def stock(table: String, reason: Coded, scan: BatchScanExec): FoundScan =
+    FoundScan.Stock(table, sqlName(scan, table), reason, Nil, afterPlanning(scan))
+
+  private def sqlName(scan: BatchScanExec, table: String): String =
+    logicalScan(scan).fold(SqlNames.of(table))(found => SqlNames.of(found.relation, table))
+
+  /** The read options of the query. */
+  private def optionsOf(scan: BatchScanExec): CaseInsensitiveStringMap =
+    logicalScan(scan).fold(CaseInsensitiveStringMap.empty())(_.relation.options)
+
+  private def logicalScan(scan: BatchScanExec): Option[DataSourceV2ScanRelation] =
+    scan.logicalLink
+      .flatMap(_.collectFirst { case found: DataSourceV2ScanRelation if found.scan eq scan.scan => found })
+}

@@ -1,0 +1,100 @@
+package zonemap.insight.procedure
+
+import org.apache.iceberg.BaseTable
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.types._
+
+import zonemap.insight.advice.{Advice, AdvisedTable, Adviser, ObserveScans, ObservedScan, ScanObservation}
+import zonemap.spark.job.SparkJobRunner
+import zonemap.spark.procedure.{Parameter, ResultColumn, ZoneMapProcedure}
+import zonemap.spark.scan.SparkProcess
+import zonemap.spark.table.IcebergTables
+
+/** The procedure `advise`. It changes neither a table nor its index. */
+private[zonemap] final class AdviceProcedure(process: SparkProcess, observations: ObserveScans) {
+  import AdvisedTable.Verb
+
+  private val columns = Seq[ResultColumn[Advice]](
+    ResultColumn("advice", StringType, _.kind),
+    ResultColumn("subject", StringType, _.subject),
+    ResultColumn("scans", LongType, _.scans),
+    ResultColumn("files_before", LongType, _.before.files),
+    ResultColumn("files_after", LongType, _.after.files),
+    ResultColumn("bytes_before", LongType, _.before.bytes),
+    ResultColumn("bytes_after", LongType, _.after.bytes),
+    ResultColumn("files_read", LongType, _.cost.files),
+    ResultColumn("rows_read", LongType, _.cost.rows),
+    ResultColumn("expected_bytes", LongType, _.cost.bytes),
+    ResultColumn("statement", StringType, _.statement),
+    ResultColumn("message", StringType, _.message)
+  )
+
+  val Advise: ZoneMapProcedure = ZoneMapProcedure(
+    "advise",
+    "Advises on the layout and the index of a table, from the newest scans that this driver planned, or from " +
+      "queries that are analysed and not executed. advice is 'sort' (an order for rewrite_data_files: a column, up to " +
+      "three, or a Z-order), 'fact' (a fact to build), 'columns' (columns for the index to hold), 'metrics' (columns " +
+      "whose bounds the writers must collect), or 'no help' (this will not help, with the reason in message). " +
+      "statement follows the advice. files_before and bytes_before are the files that the scans of the row keep now, " +
+      "summed; files_after and bytes_after those that they would keep, about; -1: not estimated. A scan that only a " +
+      "join can prune counts the files that one value of its key may be in. files_read and rows_read are the data " +
+      "that the statement reads, expected_bytes the bytes that it writes. The estimate of a sort takes rows to be " +
+      "spread evenly between the bounds of each file; a scan without a use of the sorted column counts all files of " +
+      "its partitions. An order of several columns takes them to be independent of each other within a file. Facts " +
+      "are tried on 8 to 12 data files, which a Spark job reads; nothing of the trial is retained. Queries that " +
+      "EXPLAIN, why_not or advise planned count as observed.",
+    Seq(
+      Parameter.Table,
+      Parameter(
+        "queries",
+        ArrayType(StringType),
+        Some("NULL"),
+        "Texts of SELECTs to advise on; NULL: the scans of the table that this driver planned."),
+      Parameter("max_scans", IntegerType, Some("200"), "The most observed scans, the newest first."),
+      Parameter("facts", BooleanType, Some("true"), "false: advise on no facts and read no data file.")
+    ),
+    ResultColumn.schema(columns)
+  ) { (spark, arguments) =>
+    val target = targetOf(spark, arguments.text("table"))
+    val scans = arguments.texts("queries") match {
+      case Nil     => observed(target, arguments.count("max_scans"))
+      case queries => ofQueries(spark, target, queries)
+    }
+    val runner = Option.when(arguments.flag("facts"))(new SparkJobRunner(spark, target.table))
+    new Adviser(process.settings(spark), process.iceberg).of(target, scans, runner).map(ResultColumn.row(columns, _))
+  }
+
+  private def targetOf(spark: SparkSession, name: String): AdvisedTable = {
+    val table = IcebergTables.load(spark, name, Verb)
+    IcebergTables.requireIndexable(table, name, Verb)
+    val snapshot = Option(table.currentSnapshot()).getOrElse(
+      throw new IllegalArgumentException(
+        s"Cannot $Verb '$name': the table has no snapshot. Write to the table and run queries first."))
+    val (catalog, parts) = IcebergTables.parts(spark, name)
+    AdvisedTable(table.asInstanceOf[BaseTable], snapshot, name, catalog, parts)
+  }
+
+  private def observed(target: AdvisedTable, most: Int): Seq[ObservedScan] = {
+    val found = observations.newest.filter(target.isReadBy).take(most)
+    if (found.isEmpty)
+      target.refuse(
+        "this driver has planned no scan of it that can be observed, with conditions of at most 500 values on the " +
+          "columns that it has now, or max_scans is 0",
+        "Run queries first, or name some with queries => array('SELECT ...')"
+      )
+    found
+  }
+
+  private def ofQueries(spark: SparkSession, target: AdvisedTable, queries: Seq[String]): Seq[ObservedScan] = {
+    val found = queries
+      .flatMap { text =>
+        ScanObservation.of(ReadQuery.of(spark, text, s"$Verb a table by").optimizedPlan, isRetained = false)
+      }
+      .filter(target.isReadBy)
+    if (found.isEmpty)
+      target.refuse(
+        "none of the queries has a scan of it that zonemap plans",
+        "Give queries that read the table, with spark.sql.zonemap.enabled, or leave queries out")
+    found
+  }
+}

@@ -1,0 +1,59 @@
+package zonemap.spark.scan
+
+import org.apache.iceberg.BaseTable
+import org.apache.iceberg.spark.source.SparkTable
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.slf4j.LoggerFactory
+
+import zonemap.iceberg.plan.PinnedRelation
+import zonemap.iceberg.report.SwapReason
+import zonemap.iceberg.settings.PlannerSettings
+import zonemap.iceberg.store.StoreLocation
+import zonemap.spark.conf.ZoneMapConf
+
+/** Which tables the index can plan, for the rules that change plans and for those who describe them. Thread-safe. */
+private[zonemap] final class PlannableTables(process: SparkProcess) {
+  import PlannableTables._
+
+  /** Decides whether a [[zonemap.iceberg.plan.ZoneMapTable]] plans the scans of `table`; if not, the decision has the reason. */
+  def decide(table: SparkTable, options: CaseInsensitiveStringMap): SwapDecision =
+    SparkTables.plannableTable(table) match {
+      case None => SwapDecision.Leave(SwapReason.ForeignPlanner(table.table().getClass.getSimpleName))
+      case Some(inner) =>
+        ZoneMapConf.read(SQLConf.get, options) match {
+          case Left(error) =>
+            warnOnce(error.getMessage)
+            SwapDecision.Leave(SwapReason.MalformedConf(error.getMessage))
+          case Right(conf) if !conf.enabled => SwapDecision.Leave(SwapReason.Disabled)
+          case Right(conf) =>
+            conf.planner.storeLocation.flatMap(StoreLocation.refusal(inner, _)) match {
+              case Some(refusal) =>
+                warnOnce(refusal)
+                SwapDecision.Leave(SwapReason.MalformedConf(refusal))
+              case None => SwapDecision.Swap(inner, conf.planner)
+            }
+        }
+    }
+
+  /** The snapshot that `table` is pinned to, for a query with these settings. */
+  def pinned(table: SparkTable, inner: BaseTable, settings: PlannerSettings): PinnedRelation = {
+    process.use(settings)
+    new PinnedRelation(inner, SparkTables.snapshotId(table).map(Long.box).orNull, settings, process.iceberg)
+  }
+
+  private def warnOnce(message: String): Unit =
+    if (process.confWarnings.add(message))
+      slf4j.warn(s"Zonemap: $message Queries use Iceberg's planning until the conf is corrected.")
+}
+
+private object PlannableTables {
+  private val slf4j = LoggerFactory.getLogger("zonemap.planner")
+}
+
+private[zonemap] sealed trait SwapDecision
+
+private[zonemap] object SwapDecision {
+  final case class Swap(inner: BaseTable, settings: PlannerSettings) extends SwapDecision
+  final case class Leave(reason: SwapReason) extends SwapDecision
+}
