@@ -6,8 +6,8 @@ program prints the chosen suites and runs nothing. The rules of the choice:
 
 - jvm/<module>/src/<main or test>/.../<package>/: run the suites of <package> in that module, or all suites of the
   module if the package has none. Suites of other modules are compiled, not run.
-- python/, dev/, tests/ and files of the root folder: run python/tests except test_wheel.py, which needs a built wheel;
-  the modules of tests/ are imported, not run, because their Spark sessions take minutes.
+- python/, examples/, dev/, tests/ and files of the root folder: run python/tests except test_wheel.py, which needs a
+  built wheel; the modules of tests/ are imported, not run, because their Spark sessions take minutes.
 - docs/: run the suite that compares docs/reference with the registries.
 - The suites of LONG run only when the suites themselves changed, and fewer random plans are tested. `make test` runs
   all suites.
@@ -80,7 +80,7 @@ def choose(changed: Iterable[str], root: Path = ROOT) -> Choice:
         elif path.parts[0] == "docs":
             choice.sbt = True
             choice.suites.setdefault("spark", set()).add(PAGES_TEST)
-        elif path.parts[0] in ("python", "dev", "tests") or len(path.parts) == 1:
+        elif path.parts[0] in ("python", "examples", "dev", "tests") or len(path.parts) == 1:
             choice.python = True
     return choice
 
