@@ -81,6 +81,15 @@ def test_the_overview_names_each_package_once() -> None:
     assert sorted(floors()) == sorted({package_of(module, OURS) for module in OURS})
 
 
+def test_each_package_has_a_folder_of_tests() -> None:
+    tests = ROOT / "python" / "tests"
+    # A folder named pyiceberg would hide the library.
+    folders = {"zonemap.pyiceberg": "readers"}
+    packages = [package for package in floors() if package != "zonemap"]
+    named = [folders.get(package, package.removeprefix("zonemap.")) for package in packages]
+    assert [name for name in named if not any((tests / name).glob("test_*.py"))] == []
+
+
 def test_no_module_uses_a_package_above_its_own() -> None:
     assert upward(OURS, floors()) == []
 
