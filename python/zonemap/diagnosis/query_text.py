@@ -1,4 +1,7 @@
-"""The text of a query. A DataFrame becomes a temporary view for the time of a call, so Spark Connect has one too."""
+"""The text of a query that a caller gives as a DataFrame or as text.
+
+A DataFrame becomes a temporary view for the time of the call, so both forms work through Spark Connect too.
+"""
 
 from __future__ import annotations
 
