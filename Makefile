@@ -44,10 +44,10 @@ jar: $(JAR) $(INGEST_JAR) ## build the jars of the Spark extension and of append
 wheel: $(WHEEL) ## build the Python wheel, with the jars inside, into dist
 
 demo: setup ## real flights in Iceberg: queries with the index off and on (build/demo/report.html)
-	$(BIN)/zonemap demo --dir build/demo --iceberg $(ICEBERG_JAR)
+	PYTHONPATH=examples $(BIN)/python -m demo --dir build/demo --iceberg $(ICEBERG_JAR)
 
 demo-ingest: setup ## eight processes append real flights through a queue, two are killed, and the table is counted (2 minutes)
-	$(BIN)/zonemap demo-ingest --dir build/demo-ingest --iceberg $(ICEBERG_JAR) --sqlite $(SQLITE_JAR)
+	PYTHONPATH=examples $(BIN)/python -m demo_ingest --dir build/demo-ingest --iceberg $(ICEBERG_JAR) --sqlite $(SQLITE_JAR)
 
 soak-ingest: setup ## processes that append and commit are killed and stopped at random, beside maintenance: ROUNDS=n SEED=s
 	cd tests && ZONEMAP_TEST_JARS="$${ZONEMAP_TEST_JARS:-$(CURDIR)/$(JARS)}" ../$(BIN)/python -m ingest.soak --folder ../build/soak --rounds $(or $(ROUNDS),50) $(if $(SEED),--seed $(SEED))
@@ -124,11 +124,11 @@ bench-kernel: ## JMH: one predicate over the codes of 2,700,000 and 27,000,000 f
 	$(call provenance,$(call result,kernel,jmh/results/kernel.json))
 
 bench-pruning: setup ## files read by Iceberg, by the index, and at best, for each class of queries (about 15 minutes)
-	cd benchmarks && ../$(BIN)/python -m pruning ../$(call work,pruning) ../$(call result,pruning,pruning/results/pruning.json) ../$(ICEBERG_JAR) $(if $(QUICK),quick)
+	cd benchmarks && PYTHONPATH=../examples ../$(BIN)/python -m pruning ../$(call work,pruning) ../$(call result,pruning,pruning/results/pruning.json) ../$(ICEBERG_JAR) $(if $(QUICK),quick)
 
 bench-tpch: setup ## the 22 queries of TPC-H, tables ordered by time, by key, and shuffled (about 20 minutes)
 	$(BIN)/pip install --quiet --disable-pip-version-check -r benchmarks/tpch/requirements.txt
-	cd benchmarks && ../$(BIN)/python -m tpch ../$(call work,tpch) ../$(call result,tpch,tpch/results/tpch.json) ../$(ICEBERG_JAR) $(if $(QUICK),0.01 quick,1)
+	cd benchmarks && PYTHONPATH=../examples ../$(BIN)/python -m tpch ../$(call work,tpch) ../$(call result,tpch,tpch/results/tpch.json) ../$(ICEBERG_JAR) $(if $(QUICK),0.01 quick,1)
 
 bench-footers: ## the footers of 1,000 imported files as evidence: requests, time and CPU, local and at 27 ms a request (2 minutes)
 	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.Footers $(call work,footers) $(call result,footers,planning/results/footers.json) $(if $(QUICK),200 1,1000 5)"
@@ -136,7 +136,7 @@ bench-footers: ## the footers of 1,000 imported files as evidence: requests, tim
 
 bench-atlas: setup ## the query of Netflix's Atlas table over metadata of 2,700,000 files, and over rows (about 25 minutes)
 	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.AtlasTable $(call work,atlas)/db/atlas $(if $(QUICK),50000,2700000)"
-	cd benchmarks && ../$(BIN)/python -m atlas ../$(call work,atlas) ../$(call result,atlas,atlas/results/atlas.json) ../$(ICEBERG_JAR)
+	cd benchmarks && PYTHONPATH=../examples ../$(BIN)/python -m atlas ../$(call work,atlas) ../$(call result,atlas,atlas/results/atlas.json) ../$(ICEBERG_JAR)
 
 bench-pyiceberg: setup ## plans of readers without Spark over metadata of 100,000 files: the index, PyIceberg, Polars (about 10 minutes)
 	$(BIN)/pip install --quiet --disable-pip-version-check -r benchmarks/readers/requirements.txt

@@ -12,7 +12,7 @@ import provenance
 from pyspark.sql import SparkSession
 
 import zonemap
-from zonemap import _jvm
+from zonemap.session import driver_jvm
 
 _CONFS = {
     "spark.master": "local[2]",
@@ -44,7 +44,7 @@ def start(suite: str, warehouse: Path, iceberg: str, memory: str) -> SparkSessio
 
 def versions(spark: SparkSession) -> dict[str, str | None]:
     """Returns the versions of the software that the figures were measured with."""
-    return _jvm.versions(spark) | {"zonemap": zonemap.__version__, "python": platform.python_version()}
+    return driver_jvm.versions(spark) | {"zonemap": zonemap.__version__, "python": platform.python_version()}
 
 
 def cpu_millis(spark: SparkSession) -> float:

@@ -7,8 +7,8 @@ program prints the chosen suites and runs nothing. The rules of the choice:
 - jvm/<module>/src/<main or test>/.../<package>/: run the suites of <package> in that module. If it has none, run the
   suites of the module that name the type of the file; if none does, those of the packages that use the type. At most
   MOST suites run for a file. Suites of other modules are compiled, not run.
-- python/, dev/, tests/ and files of the root folder: run python/tests except test_wheel.py, which needs a built wheel;
-  the modules of tests/ are imported, not run, because their Spark sessions take minutes.
+- python/, examples/, dev/, tests/ and files of the root folder: run python/tests except test_wheel.py, which needs a
+  built wheel; the modules of tests/ are imported, not run, because their Spark sessions take minutes.
 - docs/: run the suite that compares docs/reference with the registries.
 - The suites of LONG run only when the suites themselves changed, and fewer random plans are tested. `make test` runs
   all suites.
@@ -96,7 +96,7 @@ def choose(changed: Iterable[str], root: Path = ROOT) -> Choice:
         elif path.parts[0] == "docs":
             choice.sbt = True
             choice.suites.setdefault("house", set()).add(PAGES_TEST)
-        elif path.parts[0] in ("python", "dev", "tests") or len(path.parts) == 1:
+        elif path.parts[0] in ("python", "examples", "dev", "tests") or len(path.parts) == 1:
             choice.python = True
     return choice
 

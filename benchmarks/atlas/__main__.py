@@ -14,9 +14,10 @@ from pyspark.sql import SparkSession
 
 import zonemap
 from atlas import lake
-from zonemap import _jvm, confs
-from zonemap.demo.compare import compare, planning_ms, query_ms
-from zonemap.demo.queries import Query
+from demo import measured_plans
+from demo.compare import compare, planning_ms, query_ms
+from demo.queries import Query
+from zonemap.session import confs
 
 PAIRS = 3
 
@@ -81,7 +82,7 @@ def _planning(spark: SparkSession, what: str, *, name: bool) -> dict[str, Any]:
 def _plan(spark: SparkSession, sql: str, *, enabled: bool) -> Planned:
     spark.sql(f"SET {confs.ENABLED}={str(enabled).lower()}")
     start, cpu = time.perf_counter(), session.cpu_millis(spark)
-    splits = sum(scan.inputPartitions().size() for scan in _jvm.scans(spark.sql(sql)))
+    splits = sum(scan.inputPartitions().size() for scan in measured_plans.scans(spark.sql(sql)))
     return Planned((time.perf_counter() - start) * 1000, session.cpu_millis(spark) - cpu, splits)
 
 

@@ -12,10 +12,10 @@ import session
 from pyspark.sql import SparkSession
 
 import zonemap
+from demo.compare import compare, planning_ms, query_ms
+from demo.queries import Query
 from pruning import commands, everywhere, lake, migrated, oracle
 from pruning.cases import FACTS, Case, cases, cases_with_facts
-from zonemap.demo.compare import compare, planning_ms, query_ms
-from zonemap.demo.queries import Query
 
 
 def main(folder: Path, result: Path, iceberg: str, *, quick: bool) -> None:

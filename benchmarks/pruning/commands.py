@@ -6,8 +6,9 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from demo import measured_plans
 from pruning import accounts
-from zonemap import _jvm, confs
+from zonemap.session import confs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -99,7 +100,7 @@ def _run(spark: SparkSession, command: Command, snapshot: int, enabled: bool) ->
     left = spark.sql(f"SELECT count(*), sum(hash(id, balance, owner)) FROM {TARGET}").collect()[0]
     accounts.roll_back(spark, TARGET, to=snapshot)
     spark.sql(f"SET {confs.ENABLED}=true")
-    return {"read": _jvm.command_metric(frame, "numSplits", TARGET), "millis": millis, "left": tuple(left)}
+    return {"read": measured_plans.command_metric(frame, "numSplits", TARGET), "millis": millis, "left": tuple(left)}
 
 
 def _by_content(spark: SparkSession) -> int:

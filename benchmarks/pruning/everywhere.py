@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import session
 
 from pruning import accounts
-from zonemap import confs
+from zonemap.session import confs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import zonemap
+from demo.compare import compare
+from demo.queries import Query
 from pruning import lake
 from pruning.cases import Case, cases
-from zonemap.demo.compare import compare
-from zonemap.demo.queries import Query
 
 if TYPE_CHECKING:
     from pathlib import Path

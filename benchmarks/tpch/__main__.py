@@ -11,10 +11,10 @@ import session
 from pyspark.sql import SparkSession
 
 import zonemap
+from demo.compare import Comparison, compare, planning_ms, query_ms
+from demo.queries import Query
 from tpch import lake
 from tpch.queries import QUERIES
-from zonemap.demo.compare import Comparison, compare, planning_ms, query_ms
-from zonemap.demo.queries import Query
 
 
 def main(folder: Path, result: Path, iceberg: str, scale: float, *, quick: bool) -> None:

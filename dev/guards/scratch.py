@@ -25,7 +25,7 @@ BUILT = (
     "project/project",
     *(f"jvm/{m}/target" for m in ("core", "iceberg", "spark", "insight")),
 )
-SOURCES = ("jvm", "project", "python", "tests", "dev")
+SOURCES = ("jvm", "project", "python", "examples", "tests", "dev")
 JAR = "jvm/insight/target/scala-2.13"
 
 FAILED_CASE = re.compile(r"^\[info\] - (.*) \*\*\* FAILED \*\*\*")

@@ -36,7 +36,7 @@ myst_heading_anchors = 4
 smartquotes = False  # quotes are often those of SQL
 highlight_language = "none"  # a block without a language is output
 
-lexers["floors"] = TextLexer()  # the list of packages in OVERVIEW.md
+lexers["floors"] = lexers["python-floors"] = TextLexer()  # the lists of packages in OVERVIEW.md
 
 html_theme = "furo"
 html_title = "zonemap"

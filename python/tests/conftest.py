@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from zonemap import confs, current, installed, session, version
+from zonemap.common import version
+from zonemap.session import conf_sources, configuration, confs, spark_installation
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -33,13 +34,13 @@ def _no_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
     """No conf comes from the machine the tests run on, and no JVM counts as running."""
     for name in ("PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "SPARK_HOME", "SPARK_REMOTE", "PYSPARK_GATEWAY_PORT"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(session, "_jvm_confs", lambda: None)
+    monkeypatch.setattr(configuration, "_jvm_confs", lambda: None)
 
 
 @pytest.fixture
 def spark_version(monkeypatch: pytest.MonkeyPatch) -> Callable[[str | None], None]:
     """Sets the version of Spark that this process would start."""
-    return lambda found: monkeypatch.setattr(installed, "spark_version", lambda: found)
+    return lambda found: monkeypatch.setattr(spark_installation, "spark_version", lambda: found)
 
 
 @pytest.fixture(autouse=True)
@@ -50,12 +51,12 @@ def jar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     ]
     for path in paths:
         path.touch()
-    monkeypatch.setattr(session, "jar_path", lambda *, ingest=False: paths[ingest])
+    monkeypatch.setattr(configuration, "jar_path", lambda *, ingest=False: paths[ingest])
     return paths[0]
 
 
 def listed(options: dict[str, object], key: str) -> list[str]:
-    return current.split_list(str(options[key]))
+    return conf_sources.split_list(str(options[key]))
 
 
 BOTH = [confs.ICEBERG_EXTENSION, confs.EXTENSION_CLASS]

@@ -14,8 +14,8 @@ import browser as chromium
 import pytest
 from browser import Browser, View
 from hostile import ALL_NAMES, NAMES
+from plots.test_plots import ALL, HISTORY
 from test_hostile import plots_of, report_of, results_of
-from test_plots import ALL, HISTORY
 
 VIEWS = (View(), View(scheme="dark"), View(width=420), View(width=420, scheme="dark"), View(718, "dark", "print"))
 WIDE = VIEWS[:2]
@@ -38,15 +38,15 @@ def _notebook(results: list[Any]) -> str:
 def _demo() -> str:
     pytest.importorskip("pyarrow")
     pytest.importorskip("py4j")
-    import test_demo
+    from examples import test_demo
 
     return test_demo.page_of_many_queries()
 
 
 def _pages() -> dict[str, str]:
     """Returns each page by its name."""
-    from test_diagnosis import ADVICE, WHY
-    from test_reports import SCAN, STOCK, _Session, made
+    from diagnosis.test_diagnosis import ADVICE, WHY
+    from reports.test_reports import SCAN, STOCK, _Session, made
 
     long = SCAN | {"predicate": "user_id = 7 AND " * 40 + "true"}
     session = _Session(history=[SCAN, long, STOCK], why_not=[WHY, WHY], advise=[ADVICE, ADVICE])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-from zonemap.version import __version__
+from zonemap.common.version import __version__
 
 SKIPPED = {".git", ".venv", "build", "dist", "node_modules", "target"}
 PAGES = sorted(p for p in ROOT.rglob("*.md") if not SKIPPED.intersection(p.relative_to(ROOT).parts))

@@ -11,19 +11,19 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from diagnosis.test_diagnosis import ADVICE, CLUSTERING, WHY
+from diagnosis.test_explanation import explained
 from hostile import ALL_NAMES, NAMES
 from pages import Page
-from test_diagnosis import ADVICE, CLUSTERING, WHY
-from test_explanation import explained
-from test_plots import CLUSTERING as CLUSTERED
-from test_plots import scan, status, texts
-from test_reports import SCAN, STATUS, STOCK, _Session
+from plots.test_plots import CLUSTERING as CLUSTERED
+from plots.test_plots import scan, status, texts
+from reports.test_reports import SCAN, STATUS, STOCK, _Session
 
 import zonemap
 from zonemap import DropResult, MergedLevel, MergeResult, plots
-from zonemap.planned import HistoryResult, PlannedScan
+from zonemap.diagnosis.planned_scans import HistoryResult, PlannedScan
 from zonemap.plots import Plot
-from zonemap.tables import Shown
+from zonemap.show.tables import Shown
 
 #: A page, a notebook's cell or a plot beyond this is a mistake, whatever the result.
 _MOST_BYTES = 600_000

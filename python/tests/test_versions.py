@@ -53,8 +53,8 @@ def test_documents_and_the_command_line_name_the_version_built_against() -> None
     assert newer in readme
     install = (ROOT / "docs" / "guide" / "install.md").read_text(encoding="utf-8")
     assert f"iceberg-spark-runtime-4.1_2.13:{built_against}" in install
-    cli = (ROOT / "python" / "zonemap" / "commands" / "demos.py").read_text(encoding="utf-8")
-    assert f'default="{built_against}"' in cli
+    demos = (ROOT / "examples" / "demo" / "command.py").read_text(encoding="utf-8")
+    assert f'default="{built_against}"' in demos
 
 
 def test_make_reads_both_versions() -> None:

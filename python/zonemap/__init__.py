@@ -12,20 +12,7 @@ sets confs on a session builder and calls SQL procedures, so all of it works thr
 Importing this package imports neither PySpark nor py4j.
 """
 
-from zonemap.advice import AdviceResult, AdviceRow, advise
-from zonemap.config import DualIndex, MergePolicy, Upkeep
-from zonemap.diagnosis import (
-    ClusteringResult,
-    Verdict,
-    VerifyResult,
-    WhyNotResult,
-    WhyNotRow,
-    clustering_information,
-    verify,
-    verify_query,
-    why_not,
-)
-from zonemap.errors import (
+from zonemap.common.errors import (
     InvalidArgumentError,
     JarNotFoundError,
     ProcedureError,
@@ -33,12 +20,15 @@ from zonemap.errors import (
     ZonemapError,
     ZonemapWarning,
 )
-from zonemap.explanation import Explanation, explain
-from zonemap.jar import jar_path
-from zonemap.planned import HistoryResult, PlannedScan, PlanStage, history
-from zonemap.procedures import build, drop, gc, merge, prewarm, refresh, status
-from zonemap.reports import Report, report
-from zonemap.results import (
+from zonemap.common.version import __version__
+from zonemap.diagnosis.advice import AdviceResult, AdviceRow, advise
+from zonemap.diagnosis.clustering import ClusteringResult, clustering_information
+from zonemap.diagnosis.explanation import Explanation, explain
+from zonemap.diagnosis.planned_scans import HistoryResult, PlannedScan, PlanStage, history
+from zonemap.diagnosis.verification import Verdict, VerifyResult, verify, verify_query
+from zonemap.diagnosis.why_not import WhyNotResult, WhyNotRow, why_not
+from zonemap.index.procedures import build, drop, gc, merge, prewarm, refresh, status
+from zonemap.index.results import (
     BuildResult,
     BuildResults,
     BuiltFact,
@@ -51,8 +41,10 @@ from zonemap.results import (
     StatusResult,
     StatusResults,
 )
-from zonemap.session import configure
-from zonemap.version import __version__
+from zonemap.reports import Report, report
+from zonemap.session.configuration import configure
+from zonemap.session.jar import jar_path
+from zonemap.session.settings import DualIndex, MergePolicy, Upkeep
 
 __all__ = [
     "AdviceResult",

@@ -1,5 +1,5 @@
 """``python -m zonemap``, the same as the ``zonemap`` command."""
 
-from zonemap.cli import main
+from zonemap.commands.cli import main
 
 main()

@@ -193,7 +193,7 @@ def test_two_followers_index_what_another_engine_commits(catalogs, sqlite: Path,
     """Two followers index another engine's commits without conflict; this application runs no query and no write."""
     from pyiceberg.catalog.sql import SqlCatalog
 
-    from zonemap import follow
+    from zonemap.index import follow
 
     table = make(catalogs, "jdbc.foreign.followed")
     product.build(catalogs, table)

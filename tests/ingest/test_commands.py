@@ -13,8 +13,7 @@ from ingest import lake
 from support import product, tables
 from support.session import STOCK
 
-from zonemap import cli
-from zonemap.commands import sessions
+from zonemap.commands import cli, sessions
 from zonemap.ingest import Writer, wire
 
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")

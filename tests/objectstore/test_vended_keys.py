@@ -18,7 +18,7 @@ from support.rest import Vending, rest_server
 from support.s3 import KEY, REGION, Store
 from support.session import STOCK
 
-from zonemap.errors import ZonemapError
+from zonemap.common.errors import ZonemapError
 from zonemap.ingest import Writer, keys
 
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")

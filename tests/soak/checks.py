@@ -14,7 +14,7 @@ from pyspark.sql import Row, SparkSession
 from support.compare import bag
 
 from soak import lake, queries
-from zonemap import confs
+from zonemap.session import confs
 
 #: The condition of Spark's error of a query whose table gets other columns between its analysis and its run. Iceberg's
 #: answers at a snapshot cannot show it, so that `test_soak` shows that Spark raises it without the product.

@@ -6,10 +6,10 @@ import pytest
 from support import product, session, tables
 from support.session import STOCK
 
-from zonemap import confs
-from zonemap.demo import compare
-from zonemap.demo import lake as demo_lake
-from zonemap.demo.queries import Query
+from demo import compare
+from demo import lake as demo_lake
+from demo.queries import Query
+from zonemap.session import confs
 
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
 

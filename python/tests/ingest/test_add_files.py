@@ -20,7 +20,7 @@ from pyiceberg.transforms import BucketTransform, DayTransform, IdentityTransfor
 from pyiceberg.types import NestedField
 
 from ingest.support import NAME, bodies, content_files, data_of, mapped, record_paths, rows
-from zonemap.errors import InvalidArgumentError, ZonemapError
+from zonemap.common.errors import InvalidArgumentError, ZonemapError
 from zonemap.ingest import Writer
 
 NAN = float("nan")

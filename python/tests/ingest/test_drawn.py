@@ -14,7 +14,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import Table
 
 from ingest.support import NAME, bodies, commit, record_paths, rows, spool_of
-from zonemap.errors import InvalidArgumentError, ZonemapError
+from zonemap.common.errors import InvalidArgumentError, ZonemapError
 from zonemap.ingest import EnqueueUnknownError, WaitTimeoutError, Writer, drawn, lanes
 from zonemap.ingest.spool import Spool
 

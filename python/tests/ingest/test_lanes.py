@@ -19,7 +19,7 @@ from pyiceberg.table.update import SetLocationUpdate, SetSnapshotRefUpdate
 from pyiceberg.transforms import IdentityTransform
 
 from ingest.support import NAME, bodies, body_of, commit, data_of, local, record_paths, rows, spool_of
-from zonemap.errors import InvalidArgumentError, ZonemapError
+from zonemap.common.errors import InvalidArgumentError, ZonemapError
 from zonemap.ingest import EnqueueUnknownError, WaitTimeoutError, Writer, state
 from zonemap.ingest.spool import Spool, Stored
 

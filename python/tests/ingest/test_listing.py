@@ -13,9 +13,9 @@ import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import Table
 
+from demo_ingest import counting
+from demo_ingest.lake import Lake
 from ingest.support import NAME, record_paths, rows, spool_of
-from zonemap.demo.ingest import counting
-from zonemap.demo.ingest.lake import Lake
 from zonemap.ingest import Writer, listing
 from zonemap.ingest.spool import Spool
 from zonemap.ingest.storage import LocalStorage
@@ -97,7 +97,7 @@ def test_a_file_that_vanishes_is_left_out(events: Table, spool: Path, vanish: Ca
 def test_queues_are_listed_in_one_place() -> None:
     """Other listings of a queue, which other processes change, would raise when a folder vanishes."""
     listings = re.compile(r"(\.iterdir\(|\.r?glob\(|os\.(listdir|scandir|walk)\().*")
-    places = ("python/zonemap/ingest", "python/zonemap/demo/ingest", "tests/ingest")
+    places = ("python/zonemap/ingest", "examples/demo_ingest", "tests/ingest")
     found = {
         (path.relative_to(ROOT).as_posix(), match[0])
         for place in places
@@ -105,5 +105,5 @@ def test_queues_are_listed_in_one_place() -> None:
         for match in listings.finditer(path.read_text())
     }
     # The files of the demo's own appends, and the log of a stream that has ended.
-    own = {"python/zonemap/demo/ingest/direct.py", "python/zonemap/demo/ingest/journal.py", "tests/ingest/test_sink.py"}
+    own = {"examples/demo_ingest/direct.py", "examples/demo_ingest/journal.py", "tests/ingest/test_sink.py"}
     assert {path for path, _ in found} == {"python/zonemap/ingest/listing.py", *own}

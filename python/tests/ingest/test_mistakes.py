@@ -16,7 +16,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import Table
 
 from ingest.support import NAME, local, rows, spool_of
-from zonemap.errors import InvalidArgumentError, ZonemapError
+from zonemap.common.errors import InvalidArgumentError, ZonemapError
 from zonemap.ingest import Writer
 
 

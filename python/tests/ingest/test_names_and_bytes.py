@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyiceberg import types
 
-from zonemap.errors import InvalidArgumentError, ZonemapError
+from zonemap.common.errors import InvalidArgumentError, ZonemapError
 from zonemap.ingest import lanes, wire
 from zonemap.ingest.content_file import single_value
 from zonemap.ingest.errors import RecordError

@@ -9,7 +9,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import Table
 
 from ingest.support import commit, rows, spool_of
-from zonemap.errors import ZonemapError
+from zonemap.common.errors import ZonemapError
 from zonemap.ingest import Writer, wire
 
 

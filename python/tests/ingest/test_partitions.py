@@ -31,7 +31,7 @@ from pyiceberg.transforms import (
 from pyiceberg.types import NestedField
 
 from ingest.support import NAME, bodies, content_files, data_of, local
-from zonemap.errors import ZonemapError
+from zonemap.common.errors import ZonemapError
 from zonemap.ingest import Writer
 
 BEFORE = datetime(1969, 12, 31, 23, 59, 59, 999999)

@@ -8,7 +8,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import Table
 
 from ingest.support import NAME, local, record_paths, rows
-from zonemap.errors import InvalidArgumentError
+from zonemap.common.errors import InvalidArgumentError
 from zonemap.ingest import BackPressure, BackPressureError, Writer
 from zonemap.ingest.pressure import Gate
 from zonemap.ingest.spool import Backlog

@@ -12,7 +12,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.update import SetLocationUpdate
 
 from ingest.support import NAME, local, rows, spool_of
-from zonemap.errors import InvalidArgumentError, ZonemapError
+from zonemap.common.errors import InvalidArgumentError, ZonemapError
 from zonemap.ingest import Writer, keys
 
 INSIDE = "_zonemap_ingest"

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from zonemap import cli, extras, ingest
-from zonemap.commands import sessions
-from zonemap.errors import InvalidArgumentError, ZonemapError
+from zonemap import ingest
+from zonemap.commands import cli, sessions
+from zonemap.common import optional_packages
+from zonemap.common.errors import InvalidArgumentError, ZonemapError
 from zonemap.ingest import AwaitedRecord, CommittedBranch, GarbageDataFile, QuarantinedRecord, RequeuedRecord
 
 STATUS: dict[str, Any] = {
@@ -280,7 +281,7 @@ import sys
 for name in {blocked!r}:
     sys.modules[name] = None
 import zonemap.ingest
-from zonemap.errors import ZonemapError
+from zonemap.common.errors import ZonemapError
 assert not [name for name in sys.modules if name.split(".")[0] in ("pyarrow", "pyiceberg") and sys.modules[name]]
 assert zonemap.ingest.status
 try:
@@ -298,7 +299,7 @@ def test_a_missing_library_names_the_extra(blocked: str) -> None:
         [sys.executable, "-c", code], env={"PYTHONPATH": str(package)}, capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith(f"Cannot use zonemap.ingest.Writer: '{blocked}")
-    assert done.stdout.rstrip().endswith(f"Install it: {extras.command('ingest')}.")
+    assert done.stdout.rstrip().endswith(f"Install it: {optional_packages.command('ingest')}.")
 
 
 def test_a_pyiceberg_without_a_function_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

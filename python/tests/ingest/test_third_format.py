@@ -13,7 +13,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import Table
 
 from ingest.support import NAME, bodies, content_files, data_of, local
-from zonemap.errors import ZonemapError
+from zonemap.common.errors import ZonemapError
 from zonemap.ingest import Writer
 
 UNKNOWN_LIST = {"type": "list", "element-id": 90, "element-required": False, "element": "unknown"}

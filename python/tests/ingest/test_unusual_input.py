@@ -20,7 +20,7 @@ from pyiceberg.table import Table
 from pyiceberg.types import NestedField
 
 from ingest.support import EVENTS, NAME, bodies, data_of, local, record_paths, rows, spool_of
-from zonemap.errors import ZonemapError
+from zonemap.common.errors import ZonemapError
 from zonemap.ingest import EnqueueUnknownError, Writer
 from zonemap.ingest.spool import Spool
 from zonemap.ingest.storage import LocalStorage

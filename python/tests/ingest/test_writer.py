@@ -20,7 +20,7 @@ from pyiceberg.table import Table
 from pyiceberg.types import NestedField
 
 from ingest.support import NAME, bodies, content_files, data_of, local, mapped, record_paths, rows, spool_of
-from zonemap.errors import InvalidArgumentError, ZonemapError
+from zonemap.common.errors import InvalidArgumentError, ZonemapError
 from zonemap.ingest import Writer
 from zonemap.ingest.conversion import Conversion
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 from conftest import ROOT
 
-from zonemap import extras
+from zonemap.common import optional_packages
 
 
 def run(code: str) -> str:
@@ -40,7 +40,7 @@ class Missing:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 
 sys.meta_path.insert(0, Missing())
-from zonemap.errors import ZonemapError
+from zonemap.common.errors import ZonemapError
 import zonemap.pyiceberg
 try:
     zonemap.pyiceberg.plan_files
@@ -49,7 +49,7 @@ except ZonemapError as error:
 """
     found = run(code)
     assert found.startswith(f"Cannot use zonemap.pyiceberg: '{missing.replace('_', '-')}' is not installed. ")
-    assert extras.command("pyiceberg") in found
+    assert optional_packages.command("pyiceberg") in found
 
 
 def test_another_version_of_a_library_is_named() -> None:
@@ -57,7 +57,7 @@ def test_another_version_of_a_library_is_named() -> None:
 import sys
 import pyiceberg.table
 sys.modules["pyiceberg.table.delete_file_index"] = None
-from zonemap.errors import ZonemapError
+from zonemap.common.errors import ZonemapError
 import zonemap.pyiceberg
 try:
     zonemap.pyiceberg.plan_files

@@ -45,7 +45,7 @@ from pyiceberg.types import DoubleType, LongType
 
 from readers.conftest import numbered
 from readers.writer import Options, write_index
-from zonemap.errors import InvalidArgumentError, ZonemapError
+from zonemap.common.errors import InvalidArgumentError, ZonemapError
 from zonemap.pyiceberg import Fallback, plan, plan_files
 from zonemap.pyiceberg.dictionary import LongDictionary
 from zonemap.pyiceberg.intervals import value_test

@@ -1,1 +1,1 @@
-"""Commands of ``zonemap`` in modules of their own; ``zonemap.cli`` has the group and those that change an index."""
+"""The command line: ``cli`` has the group and the commands that change an index, the other modules the rest."""

@@ -7,10 +7,11 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from zonemap import extras, installed, remote
 from zonemap.commands import sessions
-from zonemap.errors import ZonemapError
-from zonemap.session import options_of
+from zonemap.common import optional_packages
+from zonemap.common.errors import ZonemapError
+from zonemap.session import remote, spark_installation
+from zonemap.session.configuration import options_of
 
 MAIN_CLASS = "zonemap.ingest.spark.commit.CommitProcess"
 
@@ -62,9 +63,9 @@ def command(
             "Cannot run the committer on a Spark Connect server: it runs on this machine, without Spark. Leave out "
             f"{remote.REMOTE} and SPARK_REMOTE, and give the confs spark.sql.catalog.* of the catalog."
         )
-    home = installed.home()
+    home = spark_installation.home()
     if home is None:
-        install = extras.command("spark")
+        install = optional_packages.command("spark")
         raise ZonemapError(f"Cannot start the committer: PySpark is not installed. Install it: {install}.")
     confs = options_of(sessions.builder(options, iceberg, ingest=True))
     submitted = [word for word in shlex.split(environment.get("PYSPARK_SUBMIT_ARGS", "")) if word != _SHELL]

@@ -7,28 +7,32 @@ from pathlib import Path
 
 import click
 
-from zonemap import advice, diagnosis, extras, planned, reports
+from zonemap import reports
 from zonemap.commands import sessions
-from zonemap.errors import InvalidArgumentError
-from zonemap.output import output_of
-from zonemap.remote import server_of
+from zonemap.commands.output_format import output_of
+from zonemap.common import optional_packages
+from zonemap.common.errors import InvalidArgumentError
+from zonemap.diagnosis import advice, clustering, planned_scans, verification, why_not
+from zonemap.session.remote import server_of
 
 
 @click.command("why-not")
 @click.argument("query")
 @sessions.options_of_session
-def why_not(query: str, settings: tuple[str, ...], remote: str | None, iceberg: str | None, output: str) -> None:
+def why_not_command(
+    query: str, settings: tuple[str, ...], remote: str | None, iceberg: str | None, output: str
+) -> None:
     """Explain why QUERY, the text of a SELECT, reads the files that it reads. The query is not executed."""
-    result = diagnosis.why_not(query, spark=sessions.start(settings, remote, iceberg))
+    result = why_not.why_not(query, spark=sessions.start(settings, remote, iceberg))
     rows = result.as_dicts() if output == "json" else result.summaries()
     output_of(output, always_list=True).rows("why not", rows)
 
 
-@click.command()
+@click.command("clustering")
 @click.argument("table")
 @click.option("--columns", multiple=True, metavar="COLUMN", help="A column of the sort order; may be repeated.")
 @sessions.options_of_session
-def clustering(
+def clustering_command(
     table: str,
     columns: tuple[str, ...],
     settings: tuple[str, ...],
@@ -37,7 +41,7 @@ def clustering(
     output: str,
 ) -> None:
     """Show how far the data files of TABLE overlap in the values of columns; by default, of its sort order."""
-    result = diagnosis.clustering_information(sessions.start(settings, remote, iceberg), table, columns or None)
+    result = clustering.clustering_information(sessions.start(settings, remote, iceberg), table, columns or None)
     output_of(output).rows("clustering", [result.as_dict()])
 
 
@@ -90,7 +94,7 @@ def history(
             "Cannot show the history of a session that has just started: it has planned nothing. "
             "Give --remote of a server that runs queries."
         )
-    result = planned.history(sessions.start(settings, remote, iceberg), table, max_scans=max_scans)
+    result = planned_scans.history(sessions.start(settings, remote, iceberg), table, max_scans=max_scans)
     rows = result.as_dicts() if output == "json" else result.summaries()
     output_of(output, always_list=True).rows("history", rows)
 
@@ -114,9 +118,9 @@ def verify(
         raise InvalidArgumentError("Cannot verify nothing, or two things at once: give either TABLE or --query.")
     spark = sessions.start(settings, remote, iceberg)
     if query is not None:
-        result = diagnosis.verify_query(query, spark=spark, max_files=max_files)
+        result = verification.verify_query(query, spark=spark, max_files=max_files)
     else:
-        result = diagnosis.verify(spark, str(table), max_files=max_files)
+        result = verification.verify(spark, str(table), max_files=max_files)
     output_of(output, always_list=True).rows("verdicts", result.as_dicts())
     if not result.is_right:
         sys.exit(1)
@@ -148,10 +152,10 @@ def report(
     given with --query are planned, not executed.
     """
     file = reports.checked_path(out)
-    extras.require("write a report", extras.PLOTS, extras.command("plots"))
+    optional_packages.require("write a report", optional_packages.PLOTS, optional_packages.command("plots"))
     made = reports.report(sessions.start(settings, remote, iceberg), table, columns=columns or None, queries=queries)
     made.save(file)
     output_of(output).rows("report", [{"table": table, "out": str(file), "verdict": made.status.verdict}])
 
 
-COMMANDS = (why_not, clustering, advise, history, verify, report)
+COMMANDS = (why_not_command, clustering_command, advise, history, verify, report)

@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import click
 
-from zonemap import follow as following
 from zonemap.commands import committer, sessions
+from zonemap.index import follow as following
 
 
 @click.command()

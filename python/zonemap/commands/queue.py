@@ -10,8 +10,8 @@ import click
 
 from zonemap import ingest
 from zonemap.commands import sessions
-from zonemap.errors import InvalidArgumentError
-from zonemap.output import output_of
+from zonemap.commands.output_format import output_of
+from zonemap.common.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

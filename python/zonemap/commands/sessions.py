@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from zonemap import extras
-from zonemap.errors import InvalidArgumentError, ZonemapError
-from zonemap.redaction import without_secrets
-from zonemap.remote import PATIENCE_SECONDS, REMOTE, require_server, server_of
-from zonemap.session import configure, require_spark
+from zonemap.common import optional_packages
+from zonemap.common.errors import InvalidArgumentError, ZonemapError
+from zonemap.common.redaction import without_secrets
+from zonemap.session.configuration import configure, require_spark
+from zonemap.session.remote import PATIENCE_SECONDS, REMOTE, require_server, server_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -83,7 +83,7 @@ def builder(options: dict[str, str], iceberg: str | None, *, ingest: bool = Fals
         from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra of this package
     except ImportError as error:
         raise ZonemapError(
-            f"Cannot start Spark: PySpark is not installed. Install it: {extras.command('spark')}."
+            f"Cannot start Spark: PySpark is not installed. Install it: {optional_packages.command('spark')}."
         ) from error
     if server_of(options) is None:
         require_spark(options, "start Spark")

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from zonemap import extras
-from zonemap.errors import ZonemapError
+from zonemap.common import optional_packages
+from zonemap.common.errors import ZonemapError
 from zonemap.ingest.errors import BackPressureError, EnqueueUnknownError, RecordError, WaitTimeoutError
 from zonemap.ingest.pressure import BackPressure
 from zonemap.ingest.procedures import (
@@ -86,6 +86,6 @@ def __getattr__(name: str) -> Any:
             raise
         raise ZonemapError(
             f"Cannot use zonemap.ingest.Writer: '{error.name}' is not installed. "
-            f"Install it: {extras.command('ingest')}."
+            f"Install it: {optional_packages.command('ingest')}."
         ) from error
     return Writer

@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 from functools import cache
 
-from zonemap import extras
-from zonemap.errors import ZonemapError
+from zonemap.common import optional_packages
+from zonemap.common.errors import ZonemapError
 
 #: Functions and classes of PyIceberg that the writer uses besides the documented ones, by module.
 _NEEDED = {
@@ -24,7 +24,7 @@ _NEEDED = {
 
 
 def _install() -> str:
-    return f"Install them: {extras.command('ingest')}."
+    return f"Install them: {optional_packages.command('ingest')}."
 
 
 @cache

@@ -32,7 +32,7 @@ from pyiceberg.types import (
     UUIDType,
 )
 
-from zonemap.errors import ZonemapError
+from zonemap.common.errors import ZonemapError
 
 if TYPE_CHECKING:
     from pyiceberg.types import StructType

@@ -35,8 +35,8 @@ from pyiceberg.types import (
     UUIDType,
 )
 
-from zonemap import causes
-from zonemap.errors import ZonemapError
+from zonemap.common import causes
+from zonemap.common.errors import ZonemapError
 from zonemap.ingest.written import written_schema, written_type
 
 _UUID_BYTES = 16

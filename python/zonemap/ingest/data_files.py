@@ -17,8 +17,8 @@ from pyiceberg.schema import sanitize_column_names
 from pyiceberg.table.locations import load_location_provider
 from pyiceberg.table.metadata import TableMetadata
 
-from zonemap import causes
-from zonemap.errors import ZonemapError
+from zonemap.common import causes
+from zonemap.common.errors import ZonemapError
 from zonemap.ingest import metrics
 from zonemap.ingest.content_file import WrittenFile, partition_value
 from zonemap.ingest.conversion import Conversion

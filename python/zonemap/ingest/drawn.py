@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from zonemap.errors import InvalidArgumentError, ZonemapError
+from zonemap.common.errors import InvalidArgumentError, ZonemapError
 from zonemap.ingest import lanes
 
 #: A writer uses a drawn lane for this long after it was drawn, or after its last record. The committer lists the lane

@@ -1,6 +1,6 @@
 """The exceptions of ingestion; all are ZonemapErrors."""
 
-from zonemap.errors import ZonemapError
+from zonemap.common.errors import ZonemapError
 
 
 class BackPressureError(ZonemapError):

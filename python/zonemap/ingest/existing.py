@@ -16,8 +16,8 @@ from pyiceberg.schema import Schema
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.types import IcebergType, ListType, MapType, NestedField, PrimitiveType, StructType, UnknownType
 
-from zonemap import causes
-from zonemap.errors import ZonemapError
+from zonemap.common import causes
+from zonemap.common.errors import ZonemapError
 from zonemap.ingest import metrics
 from zonemap.ingest.content_file import WrittenFile, partition_value
 from zonemap.ingest.conversion import Conversion, fits, iceberg_schema

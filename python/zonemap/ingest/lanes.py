@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 
-from zonemap.errors import InvalidArgumentError
+from zonemap.common.errors import InvalidArgumentError
 
 #: The largest length of a lane's folder name, in bytes.
 GREATEST_FOLDER = 200

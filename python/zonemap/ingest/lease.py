@@ -8,7 +8,7 @@ import weakref
 from pathlib import Path
 from typing import IO
 
-from zonemap.errors import ZonemapError
+from zonemap.common.errors import ZonemapError
 from zonemap.ingest import lanes
 from zonemap.ingest.storage import is_local, local_path, using
 

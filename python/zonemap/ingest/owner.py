@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from zonemap.errors import ZonemapError
+from zonemap.common.errors import ZonemapError
 from zonemap.ingest import state, wire
 from zonemap.ingest.errors import RecordError
 

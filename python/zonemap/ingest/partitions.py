@@ -37,7 +37,7 @@ from pyiceberg.types import (
     UUIDType,
 )
 
-from zonemap.errors import ZonemapError
+from zonemap.common.errors import ZonemapError
 
 _MICROS = 1_000_000
 _HOUR = 3600

@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from zonemap import arguments as checked
-from zonemap.errors import InvalidArgumentError
+from zonemap.common import argument_checks as checked
+from zonemap.common.errors import InvalidArgumentError
 from zonemap.ingest import lanes
 from zonemap.ingest.errors import BackPressureError
 

@@ -1,6 +1,6 @@
 """The procedures of append ingestion as functions; each sends one ``CALL zonemap.system.ingest_...`` statement.
 
-Every function takes a session with the extension and the table's name, as the functions of ``zonemap.procedures`` do.
+Every function takes a session with the extension and the table's name, as the functions of ``zonemap.index`` do.
 Committers, writers and these functions must see the same spool: the conf ``ingest.root`` names it, if it is not beside
 the table.
 """
@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from zonemap import arguments as checked
-from zonemap import identifiers
-from zonemap.calls import call
-from zonemap.errors import InvalidArgumentError
+from zonemap.common import argument_checks as checked
+from zonemap.common import identifiers
+from zonemap.common.errors import InvalidArgumentError
 from zonemap.ingest import lanes
 from zonemap.ingest.results import (
     AwaitedRecord,
@@ -23,6 +22,7 @@ from zonemap.ingest.results import (
     QuarantinedRecord,
     RequeuedRecord,
 )
+from zonemap.session.calls import call
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

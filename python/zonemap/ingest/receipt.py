@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from zonemap import arguments as checked
+from zonemap.common import argument_checks as checked
 from zonemap.ingest import state
 from zonemap.ingest.errors import WaitTimeoutError
 

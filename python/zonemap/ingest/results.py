@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
-from zonemap.errors import ZonemapError
-from zonemap.results import _OneRow
+from zonemap.common.errors import ZonemapError
+from zonemap.session.rows import OneRow
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class _Row:
 
 
 @dataclass(frozen=True)
-class IngestStatus(_OneRow):
+class IngestStatus(OneRow):
     """Result of ``status``: the queue of a table and its committers.
 
     Attributes:

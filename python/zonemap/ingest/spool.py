@@ -8,26 +8,16 @@ import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from zonemap.errors import ZonemapError
+from zonemap.common.errors import ZonemapError
 from zonemap.ingest import lanes, wire
 from zonemap.ingest.errors import RecordError
 from zonemap.ingest.storage import CheckedStorage, Storage
-from zonemap.ingest.tail import Pending
+from zonemap.ingest.tail import Pending, Stored
 
 _FORMAT = 1
 
 # Longer than a writer needs to store the queue id after it has found none.
 _SETTLE_SECONDS = 1.5
-
-
-@dataclass(frozen=True)
-class Stored:
-    """A record in the spool, as its file name and size show it."""
-
-    seq: int
-    nonce: str
-    location: str
-    size: int
 
 
 @dataclass(frozen=True)

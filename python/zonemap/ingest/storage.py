@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlparse
 
-from zonemap import causes
-from zonemap.errors import ZonemapError
+from zonemap.common import causes
+from zonemap.common.errors import ZonemapError
 from zonemap.ingest import listing
 from zonemap.ingest.listing import Entry
 

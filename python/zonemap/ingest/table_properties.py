@@ -7,7 +7,7 @@ from typing import Any
 
 from pyiceberg.io.pyarrow import _get_parquet_writer_kwargs
 
-from zonemap.errors import ZonemapError
+from zonemap.common.errors import ZonemapError
 
 _CODEC_KEY = "write.parquet.compression-codec"
 #: The compressions of Parquet that pyarrow writes.

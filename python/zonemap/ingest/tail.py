@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from zonemap.ingest.spool import Stored
+
+@dataclass(frozen=True)
+class Stored:
+    """A record in the spool, as its file name and size show it."""
+
+    seq: int
+    nonce: str
+    location: str
+    size: int
 
 
 @dataclass(frozen=True)

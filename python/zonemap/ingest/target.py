@@ -14,8 +14,8 @@ from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.exceptions import NoSuchTableError, ValidationError
 from pyiceberg.table import Table
 
-from zonemap import causes, identifiers
-from zonemap.errors import InvalidArgumentError, ZonemapError
+from zonemap.common import causes, identifiers
+from zonemap.common.errors import InvalidArgumentError, ZonemapError
 from zonemap.ingest import keys, owner, state
 from zonemap.ingest import root as places
 from zonemap.ingest.spool import Spool

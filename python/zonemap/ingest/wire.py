@@ -8,7 +8,7 @@ import zlib
 from dataclasses import dataclass
 from typing import Any
 
-from zonemap.errors import ZonemapError
+from zonemap.common.errors import ZonemapError
 from zonemap.ingest.errors import RecordError
 
 #: Readers reject a larger record.

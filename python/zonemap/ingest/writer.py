@@ -17,8 +17,8 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
 
-from zonemap import arguments as checked
-from zonemap.errors import InvalidArgumentError, ZonemapError
+from zonemap.common import argument_checks as checked
+from zonemap.common.errors import InvalidArgumentError, ZonemapError
 from zonemap.ingest import compat, drawn, lanes, state
 from zonemap.ingest.content_file import WrittenFile
 from zonemap.ingest.conversion import batches_of
@@ -29,9 +29,8 @@ from zonemap.ingest.existing import ExistingFiles
 from zonemap.ingest.lease import LaneLock
 from zonemap.ingest.pressure import BackPressure, Gate
 from zonemap.ingest.receipt import Receipt, Watch
-from zonemap.ingest.spool import Stored
 from zonemap.ingest.storage import is_local, storage_for
-from zonemap.ingest.tail import LaneTail
+from zonemap.ingest.tail import LaneTail, Stored
 from zonemap.ingest.target import Target
 from zonemap.ingest.wire import FileEntry, IngestRecord
 

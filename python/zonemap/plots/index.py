@@ -7,11 +7,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from zonemap import arguments, plain
-from zonemap.errors import InvalidArgumentError, ZonemapError
-from zonemap.palette import Palette
+from zonemap.common import argument_checks, safe_text
+from zonemap.common.errors import InvalidArgumentError, ZonemapError
+from zonemap.index.results import MergeResult, StatusResult
 from zonemap.plots.plot import Plot, altair, data, scaled, sized
-from zonemap.results import MergeResult, StatusResult
+from zonemap.show.palette import Palette
 
 _TIERS = (
     ("driver memory (hot)", "memory_bytes"),
@@ -36,7 +36,7 @@ def tiers(result: StatusResult) -> Plot:
     """
     if not isinstance(result, StatusResult):
         raise InvalidArgumentError(
-            f"Cannot plot {arguments.shown(result)} as tiers: give the result of zonemap.status for one table."
+            f"Cannot plot {argument_checks.shown(result)} as tiers: give the result of zonemap.status for one table."
         )
     found = [(name, _known(getattr(result, field))) for name, field in _TIERS]
     unit, size = scaled(max(count for _, count in found))
@@ -52,7 +52,7 @@ def tiers(result: StatusResult) -> Plot:
         bars = base.mark_bar(color=palette.good, cornerRadiusEnd=2, height=16)
         return bars + base.mark_text(align="left", dx=5, color=palette.ink).encode(text="text:N")
 
-    return Plot(f"Index of {plain.line(result.table)}: bytes by tier", "", draw)
+    return Plot(f"Index of {safe_text.line(result.table)}: bytes by tier", "", draw)
 
 
 def levels(result: StatusResult | MergeResult) -> Plot:
@@ -89,7 +89,7 @@ def levels(result: StatusResult | MergeResult) -> Plot:
         )
         return bars + base.mark_text(dy=-7, color=palette.ink).encode(text="text:N")
 
-    return Plot(f"Index of {plain.line(result.table)}: segments by level", "", draw)
+    return Plot(f"Index of {safe_text.line(result.table)}: segments by level", "", draw)
 
 
 def _segments(result: StatusResult | MergeResult) -> Sequence[dict[str, Any]]:
@@ -104,8 +104,8 @@ def _segments(result: StatusResult | MergeResult) -> Sequence[dict[str, Any]]:
         pairs = re.findall(r"(\S+)=(\d+)", result.levels or "")
         return [{"level": level, "when": "now", "segments": int(count)} for level, count in pairs]
     raise InvalidArgumentError(
-        f"Cannot plot {arguments.shown(result)} as levels: give the result of zonemap.status for one table, or of "
-        "zonemap.merge."
+        f"Cannot plot {argument_checks.shown(result)} as levels: "
+        "give the result of zonemap.status for one table, or of zonemap.merge."
     )
 
 

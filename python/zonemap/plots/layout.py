@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from zonemap import arguments, plain
-from zonemap.diagnosis import ClusteringResult
-from zonemap.errors import InvalidArgumentError
-from zonemap.palette import Palette
+from zonemap.common import argument_checks, safe_text
+from zonemap.common.errors import InvalidArgumentError
+from zonemap.diagnosis.clustering import ClusteringResult
 from zonemap.plots.plot import Plot, altair, data
+from zonemap.show.palette import Palette
 
 _BUCKETS = "From 17 on, a bar holds the depths up to its number."
 
@@ -24,7 +24,7 @@ def clustering_depth(result: ClusteringResult) -> Plot:
     """
     if not isinstance(result, ClusteringResult):
         raise InvalidArgumentError(
-            f"Cannot plot {arguments.shown(result)} as a clustering depth: "
+            f"Cannot plot {argument_checks.shown(result)} as a clustering depth: "
             "give the result of zonemap.clustering_information."
         )
     found = sorted((int(depth), files) for depth, files in result.partition_depth_histogram.items() if files)
@@ -42,7 +42,9 @@ def clustering_depth(result: ClusteringResult) -> Plot:
         return bars + base.mark_text(align="left", dx=5, color=palette.ink).encode(text="text:N")
 
     keys = result.cluster_by_keys.removeprefix("LINEAR(").removesuffix(")")
-    return Plot(f"Values of {plain.line(keys)}: average depth {plain.decimal(result.average_depth)}", note, draw)
+    return Plot(
+        f"Values of {safe_text.line(keys)}: average depth {safe_text.decimal(result.average_depth)}", note, draw
+    )
 
 
 def _left_out(result: ClusteringResult) -> str:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zonemap import arguments, extras, plain
-from zonemap.errors import InvalidArgumentError, ZonemapError
-from zonemap.page import escaped, page
-from zonemap.palette import DARK, LIGHT, OF_PAGE, Palette, css
+from zonemap.common import argument_checks, optional_packages, safe_text
+from zonemap.common.errors import InvalidArgumentError, ZonemapError
+from zonemap.show.page import escaped, page
+from zonemap.show.palette import DARK, LIGHT, OF_PAGE, Palette, css
 
 # Fonts of the same widths: vl-convert measures texts with one of them, a browser draws them with another.
 _FONT = "Arial, Liberation Sans, Helvetica, sans-serif"
@@ -52,8 +52,8 @@ class Plot:
         drawn = self.draw(palette)
         wide = drawn.width if isinstance(drawn.width, int) else _WIDTH
         title = altair().TitleParams(
-            text=textwrap.wrap(plain.line(self.title, _LONGEST_TITLE), (wide + _MARGINS) // _WIDEST),
-            subtitle=textwrap.wrap(plain.line(self.note, _LONGEST_NOTE), _NOTE_WIDTH),
+            text=textwrap.wrap(safe_text.line(self.title, _LONGEST_TITLE), (wide + _MARGINS) // _WIDEST),
+            subtitle=textwrap.wrap(safe_text.line(self.note, _LONGEST_NOTE), _NOTE_WIDTH),
             anchor="start",
             fontSize=15,
             fontWeight=600,
@@ -90,7 +90,7 @@ class Plot:
         drawn = _with_own_ids(str(_converter().vegalite_to_svg(described)), described)
         found = _SIZE.match(drawn)
         width = round(int(found["width"]) * _SMALLEST) if found else 0
-        label = escaped(plain.line(f"{self.title}. {self.note}", _LONGEST_NOTE))
+        label = escaped(safe_text.line(f"{self.title}. {self.note}", _LONGEST_NOTE))
         return drawn.replace("<svg ", f'<svg role="img" aria-label="{label}" style="min-width: {width}px" ', 1)
 
     def png(self, *, dark: bool = False, scale: float = 2) -> bytes:
@@ -104,7 +104,7 @@ class Plot:
 
     def figure(self) -> str:
         """Returns the plot as a part of a page that ``page.page`` makes; the keyboard scrolls it in a narrow window."""
-        label = escaped(plain.line(self.title, _LONGEST_TITLE))
+        label = escaped(safe_text.line(self.title, _LONGEST_TITLE))
         return f'<figure tabindex="0" role="region" aria-label="{label}">{self.svg(OF_PAGE)}</figure>'
 
     def save(self, path: str | Path) -> Path:
@@ -116,7 +116,7 @@ class Plot:
         file = Path(path)
         if file.suffix.lower() not in _SAVED:
             raise InvalidArgumentError(
-                f"Cannot save a plot as {arguments.shown(str(path))}: the name gives no known format. "
+                f"Cannot save a plot as {argument_checks.shown(str(path))}: the name gives no known format. "
                 f"End it with {', '.join(_SAVED)}."
             )
         if file.suffix.lower() == ".png":
@@ -127,7 +127,7 @@ class Plot:
 
     def _repr_html_(self) -> str:
         sizes = ".zonemap-plot { overflow-x: auto; } .zonemap-plot svg { max-width: 100%; height: auto; }"
-        label = escaped(plain.line(self.title, _LONGEST_TITLE))
+        label = escaped(safe_text.line(self.title, _LONGEST_TITLE))
         box = f'<div class="zonemap-plot" tabindex="0" role="region" aria-label="{label}">'
         return f"<style>{css('.zonemap-plot')} {sizes}</style>{box}{self.svg(OF_PAGE)}</div>"
 
@@ -166,7 +166,7 @@ def _with_own_ids(drawn: str, described: str) -> str:
 
 
 def _datum(value: Any) -> Any:
-    return plain.line(value) if isinstance(value, str) else value
+    return safe_text.line(value) if isinstance(value, str) else value
 
 
 def _converter() -> Any:
@@ -178,5 +178,5 @@ def _library(name: str) -> Any:
         return importlib.import_module(name)
     except ImportError as error:
         raise ZonemapError(
-            f"Cannot draw a plot: {name} is not installed. Install it: {extras.command('plots')}."
+            f"Cannot draw a plot: {name} is not installed. Install it: {optional_packages.command('plots')}."
         ) from error

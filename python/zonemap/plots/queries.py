@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from zonemap import arguments
-from zonemap.errors import InvalidArgumentError, ZonemapError
-from zonemap.palette import Palette
-from zonemap.planned import HistoryResult, PlannedScan
+from zonemap.common import argument_checks
+from zonemap.common.errors import InvalidArgumentError, ZonemapError
+from zonemap.diagnosis.planned_scans import HistoryResult, PlannedScan
 from zonemap.plots.plot import Plot, altair, data
+from zonemap.show.palette import Palette
 
 #: The most scans that a plot has, two points each.
 _MOST = 1_000
@@ -31,7 +31,7 @@ def files_kept(result: HistoryResult) -> Plot:
     """
     if not isinstance(result, HistoryResult):
         raise InvalidArgumentError(
-            f"Cannot plot {arguments.shown(result)} as files kept: give the result of zonemap.history."
+            f"Cannot plot {argument_checks.shown(result)} as files kept: give the result of zonemap.history."
         )
     ran = result.ran.scans
     planned = [scan for scan in ran if _is_counted(scan)]

@@ -13,8 +13,8 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from zonemap import extras
-from zonemap.errors import ZonemapError
+from zonemap.common import optional_packages
+from zonemap.common.errors import ZonemapError
 
 if TYPE_CHECKING:
     from zonemap.pyiceberg.planner import plan, plan_files
@@ -36,7 +36,8 @@ def __getattr__(name: str) -> Any:
         if module not in _LIBRARIES:
             raise
         raise ZonemapError(
-            f"Cannot use zonemap.pyiceberg: {_why(module, error)}. Install it: {extras.command('pyiceberg')}."
+            f"Cannot use zonemap.pyiceberg: {_why(module, error)}. "
+            f"Install it: {optional_packages.command('pyiceberg')}."
         ) from error
     return getattr(planner if name in {"plan", "plan_files"} else result, name)
 

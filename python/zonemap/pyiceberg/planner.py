@@ -11,8 +11,8 @@ from pyiceberg.table.delete_file_index import DeleteFileIndex
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot
 
-from zonemap import arguments, causes
-from zonemap.errors import InvalidArgumentError, ZonemapError
+from zonemap.common import argument_checks, causes
+from zonemap.common.errors import InvalidArgumentError, ZonemapError
 from zonemap.pyiceberg.container import DATA, DELETES, Container
 from zonemap.pyiceberg.damage import DamagedError, UnsupportedFormatError
 from zonemap.pyiceberg.deletes import DeleteSegment, EqualityDeletesError
@@ -58,7 +58,7 @@ def plan(scan: DataScan, *, location: str | PathLike[str] | None = None) -> Plan
         raise InvalidArgumentError(
             f"Cannot plan a {type(scan).__name__}: it is no scan of one snapshot. Pass the result of table.scan()."
         )
-    folder = None if location is None else arguments.path("location", location)
+    folder = None if location is None else argument_checks.path("location", location)
     try:
         return _from_index(scan, folder)
     except _NoIndexError as error:

@@ -9,13 +9,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zonemap import arguments as checked
-from zonemap import calls, diagnosis, failures, identifiers, planned, procedures
-from zonemap.diagnosis import ClusteringResult, WhyNotResult
-from zonemap.errors import InvalidArgumentError, ProcedureError, ZonemapError
-from zonemap.planned import HistoryResult
-from zonemap.results import StatusResult
-from zonemap.tables import Shown
+from zonemap.common import argument_checks as checked
+from zonemap.common import identifiers
+from zonemap.common.errors import InvalidArgumentError, ProcedureError, ZonemapError
+from zonemap.diagnosis import clustering, planned_scans, why_not
+from zonemap.diagnosis.clustering import ClusteringResult
+from zonemap.diagnosis.planned_scans import HistoryResult
+from zonemap.index import procedures
+from zonemap.reports.numbers import Explained, Layout, Numbers
+from zonemap.reports.render import html_page
+from zonemap.session import calls, spark_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,56 +33,11 @@ _ORDERED = re.compile(r"tinyint|smallint|int|bigint|float|double|date|string|tim
 _UNKNOWN = re.compile(r"Cannot find procedure '[^']*': there is none")
 
 
-@dataclass(frozen=True)
-class Layout:
-    """The size of the current snapshot, from its summary; None where a writer has left the number out."""
-
-    data_files: int | None
-    bytes: int | None
-    rows: int | None
-    delete_files: int | None
-
-
-@dataclass(frozen=True)
-class Explained:
-    """A query that a report was given, and why it reads the files that it reads."""
-
-    query: str
-    result: WhyNotResult
-
-
-@dataclass(frozen=True)
-class Report(Shown):
-    """The numbers of a page about a table.
-
-    Attributes:
-        table: The table as named in the call.
-        made_at: When the report was made.
-        spark_version: The version of Spark of the driver.
-        status: Coverage and size of the index.
-        layout: Size of the current snapshot; None if the table has no snapshot.
-        clustering: How far files overlap, for each column of the report.
-        history: The newest scans of the table by queries that were executed.
-        explained: The queries of the call.
-        advice: The rows of the procedure ``advise``; None if the session's zonemap has no such procedure.
-        notes: Parts that are missing, with the reason.
-    """
-
-    table: str
-    made_at: datetime
-    spark_version: str
-    status: StatusResult
-    layout: Layout | None
-    clustering: tuple[ClusteringResult, ...]
-    history: HistoryResult
-    explained: tuple[Explained, ...]
-    advice: tuple[Mapping[str, Any], ...] | None
-    notes: tuple[str, ...]
+class Report(Numbers):
+    """The numbers of a page about a table (the attributes of ``Numbers``), and the page."""
 
     def html(self) -> str:
         """Returns the report as one page, which loads nothing; it needs ``zonemap[plots]``."""
-        from zonemap.reports.render import html_page  # noqa: PLC0415 - renders this class
-
         return html_page(self)
 
     def save(self, path: str | Path) -> Path:
@@ -91,19 +49,6 @@ class Report(Shown):
         file = checked_path(path)
         file.write_text(self.html(), encoding="utf-8")
         return file
-
-    def _shown(self) -> tuple[str, list[dict[str, Any]]]:
-        scans = [scan for scan in self.history.scans if scan.files_considered >= 0]
-        row = {
-            "verdict": self.status.verdict,
-            "files": self.status.files_total,
-            "files_covered": self.status.files_covered,
-            "scans": len(scans),
-            "files_considered": sum(scan.files_considered for scan in scans),
-            "files_kept": sum(scan.files_kept for scan in scans),
-            "index_bytes": self.status.bytes,
-        }
-        return f"Report of {self.table}; write the page with save('report.html')", [row]
 
 
 def report(
@@ -131,8 +76,8 @@ def report(
         )
     texts = checked.texts("queries", queries, "queries")
     status = procedures.status(spark, table)
-    explained = tuple(Explained(text, diagnosis.why_not(text, spark=spark)) for text in texts)
-    history = planned.history(spark, table, max_scans=_SCANS).ran
+    explained = tuple(Explained(text, why_not.why_not(text, spark=spark)) for text in texts)
+    history = planned_scans.history(spark, table, max_scans=_SCANS).ran
     notes: list[str] = []
     found = _Gathering(spark, table, notes)
     return Report(
@@ -184,9 +129,9 @@ class _Gathering:
         try:
             rows = self.spark.sql(f"SELECT summary FROM {name} WHERE snapshot_id = {snapshot_id}").collect()
         except Exception as error:
-            if not failures.is_of_spark(error):
+            if not spark_errors.is_of_spark(error):
                 raise
-            self.notes.append(f"The size of the table is missing: {failures.sentence(error)}")
+            self.notes.append(f"The size of the table is missing: {spark_errors.sentence(error)}")
             return None
         summary: Mapping[str, str] = rows[0][0] if rows else {}
         keys = ("total-data-files", "total-files-size", "total-records", "total-delete-files")
@@ -228,7 +173,7 @@ class _Gathering:
         """Returns the clustering of a column, or of the sort order; a table without a sort order is no failure."""
         columns = None if column is None else [column]
         try:
-            return [diagnosis.clustering_information(self.spark, self.table, columns)]
+            return [clustering.clustering_information(self.spark, self.table, columns)]
         except ZonemapError as error:
             if column is not None:
                 self.notes.append(f"The clustering of {column} is missing: {error}")

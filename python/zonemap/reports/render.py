@@ -7,15 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from zonemap import plain, plots
-from zonemap.advice import AdviceRow
-from zonemap.diagnosis import ClusteringResult
-from zonemap.page import escaped, page, table, tiles
-from zonemap.planned import PlannedScan
+from zonemap import plots
+from zonemap.common import safe_text
+from zonemap.diagnosis.advice import AdviceRow
+from zonemap.diagnosis.clustering import ClusteringResult
+from zonemap.diagnosis.planned_scans import PlannedScan
 from zonemap.plots import Plot
 from zonemap.plots.plot import sized
-from zonemap.reports.gather import Explained, Report
-from zonemap.tables import text
+from zonemap.reports.numbers import Explained, Numbers
+from zonemap.show.page import escaped, page, table, tiles
+from zonemap.show.tables import text
 
 #: The most conditions of the history in the table of queries.
 _CONDITIONS = 20
@@ -28,7 +29,7 @@ _LATER = (
 _NO_REMEDY = ("", "Nothing.")
 
 
-def html_page(report: Report) -> str:
+def html_page(report: Numbers) -> str:
     """Returns the page; a part that is missing is named on it, with the reason."""
     notes = "".join(f"<p>{escaped(note)}</p>" for note in report.notes)
     sections = (
@@ -45,14 +46,14 @@ def html_page(report: Report) -> str:
     return page(f"zonemap report: {report.table}", head + _verdict(report) + _summary(report) + body)
 
 
-def _verdict(report: Report) -> str:
+def _verdict(report: Numbers) -> str:
     verdict, problem = report.status.verdict, report.status.problem
     kind = "good" if verdict == "fresh" else "bad" if verdict not in ("catching up", "no snapshot") else "soft"
     more = f' <span class="soft">{escaped(problem)}</span>' if problem else ""
     return f'<p>The index is <span class="{kind}">{escaped(verdict)}</span>.{more}</p>'
 
 
-def _summary(report: Report) -> str:
+def _summary(report: Numbers) -> str:
     status, scans = report.status, _counted(report)
     considered, kept = sum(scan.files_considered for scan in scans), sum(scan.files_kept for scan in scans)
     skipped = f"{100 * (considered - kept) / considered:.1f} %" if considered else "-"
@@ -64,13 +65,13 @@ def _summary(report: Report) -> str:
             (_count(status.files_total), "data files"),
             (f"{_count(status.files_covered)} covered", "by the index"),
             (skipped, f"of the files skipped, by {len(scans):,} scans of this driver"),
-            ("-" if depth is None else plain.decimal(depth), "largest average depth of the columns below"),
+            ("-" if depth is None else safe_text.decimal(depth), "largest average depth of the columns below"),
             (_bytes(stored), f"index and facts in the store{share}"),
         ]
     )
 
 
-def _layout(report: Report) -> str:
+def _layout(report: Numbers) -> str:
     layout = report.layout
     if layout is None:
         return '<p class="soft">There is no size to show: the table has no snapshot, or no summary of it.</p>'
@@ -102,15 +103,15 @@ def _layout(report: Report) -> str:
 def _clustering(result: ClusteringResult) -> tuple[str, ...]:
     return (
         result.cluster_by_keys.removeprefix("LINEAR(").removesuffix(")"),
-        plain.decimal(result.average_depth),
-        plain.decimal(result.average_overlaps),
+        safe_text.decimal(result.average_depth),
+        safe_text.decimal(result.average_overlaps),
         f"{result.total_partition_count:,}",
         f"{result.total_constant_partition_count:,}",
         f"{result.partitions_without_bounds:,}",
     )
 
 
-def _coverage(report: Report) -> str:
+def _coverage(report: Numbers) -> str:
     status = report.status
     rows = (
         ("files of the current snapshot", f"{_count(status.files_covered)} of {_count(status.files_total)} covered"),
@@ -125,7 +126,7 @@ def _coverage(report: Report) -> str:
     return table(("", "state"), rows)
 
 
-def _queries(report: Report) -> str:
+def _queries(report: Numbers) -> str:
     scans = _counted(report)
     stock = [scan for scan in report.history.scans if scan.files_considered < 0]
     parts = "".join(_explained(one) for one in report.explained)
@@ -167,7 +168,7 @@ def _explained(one: Explained) -> str:
     return f"<h3>Why this query reads its files</h3>{query}{table(head, rows, numbers=('files',))}"
 
 
-def _advice(report: Report) -> str:
+def _advice(report: Numbers) -> str:
     if report.advice:
         return _advised(report.advice)
     rows = [row for one in report.explained for row in one.result.rows if row.part != "scan"]
@@ -181,7 +182,7 @@ def _advice(report: Report) -> str:
     return parts + '<p class="soft">There is no advice. With --query, the page has the remedies of a query.</p>'
 
 
-def _cost(report: Report) -> str:
+def _cost(report: Numbers) -> str:
     status = report.status
     data = report.layout.bytes if report.layout else None
     rows = (
@@ -224,7 +225,7 @@ def _counts(values: Sequence[str]) -> list[tuple[str, str]]:
     return [(value, f"{count:,}") for value, count in sorted(found.items(), key=lambda pair: -pair[1])]
 
 
-def _counted(report: Report) -> list[PlannedScan]:
+def _counted(report: Numbers) -> list[PlannedScan]:
     return [scan for scan in report.history.scans if scan.files_considered >= 0]
 
 

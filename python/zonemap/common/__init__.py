@@ -1,0 +1,1 @@
+"""What every part uses: errors, checks of arguments, names of tables, texts that are safe to show."""

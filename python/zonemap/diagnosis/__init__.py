@@ -1,0 +1,1 @@
+"""Why a query reads its files, what would make it read fewer, and whether the installation is complete."""

@@ -1,0 +1,1 @@
+"""The index of a table: build, refresh, status, merge, prewarm, collect garbage, drop, follow."""

@@ -1,0 +1,1 @@
+"""A Spark session: its confs and jars, its errors, and the CALL statements that it runs."""
