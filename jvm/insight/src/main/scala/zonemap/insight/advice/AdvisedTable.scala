@@ -2,8 +2,8 @@ package zonemap.insight.advice
 
 import org.apache.iceberg.{BaseTable, Snapshot}
 
+import zonemap.core.predicate.ColumnRef
 import zonemap.iceberg.report.SqlText
-import zonemap.insight.layout.FileOrder
 
 /**
  * The table that advice is for, and the statements about it.
@@ -26,10 +26,10 @@ private[zonemap] final case class AdvisedTable(
   def isReadBy(scan: ObservedScan): Boolean =
     scan.tableUuid == table.operations().current().uuid() && scan.fits(table.schema())
 
-  /** Rewrites all files in an order, into files of this size. */
-  def rewrite(order: FileOrder, fileBytes: Long): String =
+  /** Rewrites all files, sorted by a column, into files of this size. */
+  def rewrite(column: ColumnRef, fileBytes: Long): String =
     s"CALL ${SqlText.name(Seq(catalog))}.system.rewrite_data_files(table => ${SqlText.literal(sqlName)}, strategy => " +
-      s"'sort', sort_order => ${SqlText.literal(order.sortOrder)}, options => map('rewrite-all', 'true', " +
+      s"'sort', sort_order => ${SqlText.literal(SqlText.sortKey(column.name))}, options => map('rewrite-all', 'true', " +
       s"'target-file-size-bytes', '$fileBytes'))"
 
   def setProperties(properties: Seq[(String, String)]): String =

@@ -39,7 +39,7 @@ private[zonemap] final class Adviser(settings: PlannerSettings, process: UpkeepP
     val tried = facts.map(new FactAdvice(relation, target.sqlName, live).ofUsages(usages, _))
     val ofFacts = tried.toSeq.flatten.map(_.advice)
     // a sort needs bounds of its columns; without a trial nothing is known of the others
-    val byBounds = tried.map(_.filter(_.byBounds).flatMap(_.columns).map(_.fieldId).toSet ++ sort.keys)
+    val byBounds = tried.map(_.filter(_.byBounds).flatMap(_.columns).map(_.fieldId).toSet ++ sort.key)
     val columns = new ColumnAdvice(target, relation, usages, live, id => byBounds.forall(_(id))).all
     val (unhelpful, helpful) = ((sort.advice +: ofFacts) ++ columns).partition(_.kind == Advice.NoHelp)
     helpful ++ unhelpful ++ hindered(usages, ofFacts ++ columns)

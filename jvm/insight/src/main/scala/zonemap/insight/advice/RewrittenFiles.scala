@@ -56,7 +56,7 @@ private[advice] final class RewrittenFiles(table: Table, now: Size) {
     (partitionsOf(files).size + (wanted / perFile.max(1.0)).toLong).min(sorted)
   }
 
-  def partitionsOf(files: FileSet): collection.Set[TupleKey] = bytesOf(files).keySet
+  private def partitionsOf(files: FileSet): collection.Set[TupleKey] = bytesOf(files).keySet
 
   private def bytesOf(files: FileSet): collection.Map[TupleKey, Long] = sizes.computeIfAbsent(files, countBytes(_))
 

@@ -32,17 +32,15 @@ private[zonemap] final class AdviceProcedure(process: SparkProcess, observations
   val Advise: ZoneMapProcedure = ZoneMapProcedure(
     "advise",
     "Advises on the layout and the index of a table, from the newest scans that this driver planned, or from " +
-      "queries that are analysed and not executed. advice is 'sort' (an order for rewrite_data_files: a column, up to " +
-      "three, or a Z-order), 'fact' (a fact to build), 'columns' (columns for the index to hold), 'metrics' (columns " +
-      "whose bounds the writers must collect), or 'no help' (this will not help, with the reason in message). " +
+      "queries that are analysed and not executed. advice is 'sort' (a column for rewrite_data_files to sort by), " +
+      "'fact' (a fact to build), 'columns' (columns for the index to hold), 'metrics' (columns whose bounds the writers must collect), or 'no help' (this will not help, with the reason in message). " +
       "statement follows the advice. files_before and bytes_before are the files that the scans of the row keep now, " +
       "summed; files_after and bytes_after those that they would keep, about; -1: not estimated. A scan that only a " +
       "join can prune counts the files that one value of its key may be in. files_read and rows_read are the data " +
       "that the statement reads, expected_bytes the bytes that it writes. The estimate of a sort takes rows to be " +
       "spread evenly between the bounds of each file; a scan without a use of the sorted column counts all files of " +
-      "its partitions. An order of several columns takes them to be independent of each other within a file. Facts " +
-      "are tried on 8 to 12 data files, which a Spark job reads; nothing of the trial is retained. Queries that " +
-      "EXPLAIN, why_not or advise planned count as observed.",
+      "its partitions. Facts are tried on 8 to 12 data files, which a Spark job reads; nothing of the trial is " +
+      "retained. Queries that EXPLAIN, why_not or advise planned count as observed.",
     Seq(
       Parameter.Table,
       Parameter(

@@ -1,9 +1,6 @@
 package zonemap.insight.advice
 
-import zonemap.core.predicate.ColumnRef
-import zonemap.core.value.LongType
 import zonemap.iceberg.report.SqlText
-import zonemap.insight.layout.FileOrder
 
 /** Each statement that the procedures print runs verbatim, for names that need quotes, under both modes of the parser. */
 class PrintedStatementsTest extends AdviceCalls {
@@ -108,7 +105,7 @@ class PrintedStatementsTest extends AdviceCalls {
     }
   }
 
-  test("a choice of columns, and a Z-order of columns with quotes") {
+  test("a choice of columns, and a sort by a column with quotes") {
     run(s"CALL zonemap.system.build($named, columns => array('UPPER'))")
     val query = conditions.map(c => s"$c = 20000").mkString(s"SELECT * FROM $table WHERE ", " AND ", "")
     val advice = call("advise", s"$named, facts => false, queries => array(${SqlText.literal(query)})")
@@ -116,7 +113,7 @@ class PrintedStatementsTest extends AdviceCalls {
     run(text(chosen, "statement"))
     val again = call("advise", s"$named, facts => false, queries => array(${SqlText.literal(query)})")
     assert(!again.exists(text(_, "advice") == "columns"), again)
-    val order = FileOrder(Seq("it's", "sp ace", "UPPER").map(ColumnRef(1, LongType, _)), isZOrder = true).sortOrder
+    val order = SqlText.sortKey("it's")
     run(
       s"CALL lake.system.rewrite_data_files($named, strategy => 'sort', sort_order => ${SqlText.literal(order)}, " +
         "options => map('rewrite-all', 'true'))")
