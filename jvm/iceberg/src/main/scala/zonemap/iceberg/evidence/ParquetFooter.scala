@@ -6,6 +6,7 @@ import org.apache.iceberg.Schema
 import org.apache.iceberg.io.InputFile
 import org.apache.iceberg.mapping.NameMapping
 import org.apache.iceberg.parquet.ParquetSchemaUtil
+import org.apache.iceberg.shaded.org.apache.parquet.column.Encoding
 import org.apache.iceberg.shaded.org.apache.parquet.hadoop.metadata.{ColumnChunkMetaData, ParquetMetadata}
 import org.apache.iceberg.shaded.org.apache.parquet.schema.{GroupType, MessageType, PrimitiveType, Type}
 import org.apache.iceberg.types.TypeUtil
@@ -48,17 +49,18 @@ private[evidence] object ParquetFooter {
   /** The key under which Parquet's rewriter states the writers of the files whose column chunks it has copied. */
   private val OriginalWriter = "original.created.by"
 
-  /** The key under which Spark states its version in the files that it writes. */
-  private val SparkVersion = "org.apache.spark.version"
+  /**
+   * The keys under which Spark states its version and Iceberg's Java library the schema, in files that Parquet's Java
+   * library then writes. Other libraries use the second key too.
+   */
+  private val KeysOfJavaWriters = Seq("org.apache.spark.version", "iceberg.schema")
 
   /**
    * Parquet's Java library orders NaN above all other values and computes the least and the greatest value in this
    * order; its reader drops statistics with NaN. So statistics that it reads are of values without NaN. Other libraries
-   * skip NaN, as this one did before 1.10. The last release whose sources were read is 1.16. Its tools copy column
-   * chunks with the statistics of other writers, and some leave no trace. Spark's key shows that Spark wrote one of the
-   * row groups, so a file of one row group.
+   * skip NaN, as this one did before 1.10. The last release whose code was read is 1.17.1.
    */
-  private val OrderingNaN = "parquet-mr version 1\\.1[0-6]\\.[0-9]+ .*".r
+  private val OrderingNaN = "parquet-mr version 1\\.(1[0-6]\\.[0-9]+|17\\.[01]) .*".r
 
   /**
    * Reads a footer. The result is `None` if readers find columns by position, because the file has no field ids and the
@@ -82,10 +84,10 @@ private[evidence] object ParquetFooter {
       val keys = footer.getFileMetaData.getKeyValueMetaData
       val isCopied = keys.containsKey(OriginalWriter)
       val writer = Option(footer.getFileMetaData.getCreatedBy).filterNot(_ => isCopied).getOrElse("")
-      val isOfSpark = footer.getBlocks.size <= 1 && keys.containsKey(SparkVersion)
+      val isOfJavaWriter = footer.getBlocks.size <= 1 && KeysOfJavaWriters.exists(keys.containsKey)
       ParquetFooter(
         footer.getBlocks.asScala.iterator.map(_.getRowCount).sum,
-        columns(footer, leaves(message), schema, wanted, isOfSpark && OrderingNaN.matches(writer)),
+        columns(footer, leaves(message), schema, wanted, isOfJavaWriter && OrderingNaN.matches(writer)),
         hasIds,
         ExactWriters.exists(writer.startsWith)
       )
@@ -133,9 +135,18 @@ private[evidence] object ParquetFooter {
       Seq(column) <- Seq(stored.filter(_.ids.last == id))
       if column.ids == pathOf(id) && FooterTypes.states(columnType, column.primitive)
       found <- whole(footer, column, columnType)
-      mayHideNaN = columnType.mayHoldNaN && !ordersNaN && found.least != null
+      provesNaN = ordersNaN && hasLevelsOfJava(footer, column)
+      mayHideNaN = columnType.mayHoldNaN && !provesNaN && found.least != null
     } yield id -> (if (mayHideNaN) found.copy(nans = Presence.Unknown) else found)
   }
+
+  /**
+   * Whether the chunks of a column list the encoding that Parquet's Java library, and none that skips NaN, states for
+   * levels that it does not write. Its tools copy chunks with the statistics and the keys of other writers, and some
+   * leave no trace.
+   */
+  private def hasLevelsOfJava(footer: ParquetMetadata, column: StoredColumn): Boolean =
+    footer.getBlocks.asScala.forall(_.getColumns.get(column.place).getEncodings.contains(Encoding.BIT_PACKED))
 
   /** The statistics of all row groups together; `None` if one of them lacks a part. */
   private def whole(footer: ParquetMetadata, column: StoredColumn, columnType: ColumnType): Option[FooterColumn] = {
