@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from support import iceberg_api, plans, product
 from support.compare import assert_rows_equal_off_on, explain
-from support.imports import counts_of_commits, cut_times, import_parquet, unknown_nulls
+from support.imports import counts_of_commits, cut_times, import_files, unknown_nulls
 from support.session import STOCK
 
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
@@ -51,7 +51,7 @@ def imported(native, tmp_path_factory) -> str:
     for i in range(FILES):
         with product.raw_conf(spark, {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}):
             spark.sql(SELECT.format(i * 20, i * 20 + 20)).write.mode("append").parquet(str(folder))
-    return import_parquet(spark, "lake.trust.imported_files", folder, COLUMNS)
+    return import_files(spark, "lake.trust.imported_files", folder, COLUMNS)
 
 
 QUERIES = (
@@ -148,7 +148,7 @@ def test_floats_that_hold_nan(spark, native, tmp_path, writer: str) -> None:
         iceberg_api.forge_metrics(spark, name, lambda path, metrics: None)
         product.build(spark, name)
     else:
-        import_parquet(spark, name, folder, columns)
+        import_files(spark, name, folder, columns)
     for query in FLOATS:
         if writer == "spark" or not query.endswith("v > 1000"):  # Iceberg loses the row of NaN
             assert_rows_equal_off_on(spark, query.format(t=name))
@@ -162,7 +162,7 @@ def test_the_absence_of_nan_holds_for_the_names_under_which_it_was_found(spark, 
         spark.sql(
             f"SELECT id, CAST(5 AS DOUBLE) AS a, double('NaN') AS b FROM range({i * 10}, {i * 10 + 10}, 1, 1)"
         ).write.mode("append").parquet(str(folder))
-    table = import_parquet(spark, "lake.trust.swapped", folder, "id BIGINT, a DOUBLE, b DOUBLE")
+    table = import_files(spark, "lake.trust.swapped", folder, "id BIGINT, a DOUBLE, b DOUBLE")
     names = [("id", 1, "id"), ("a", 2, "b"), ("b", 3, "a")]
     mapping = ", ".join(f'{{"field-id": {field}, "names": ["{stored}"]}}' for _, field, stored in names)
     spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('schema.name-mapping.default' = '[{mapping}]')")
@@ -181,7 +181,7 @@ def test_nested_fields_that_the_mapping_puts_into_another_struct(spark, native, 
         tmp_path / "nested", 3, lambda i: pa.table({"id": pa.array(range(10)), "i": structs[0], "j": structs[1]})
     )
     columns = "id BIGINT, i STRUCT<k: INT>, j STRUCT<k: INT>"
-    table = import_parquet(spark, "lake.trust.moved_fields", tmp_path / "nested", columns)
+    table = import_files(spark, "lake.trust.moved_fields", tmp_path / "nested", columns)
     query = f"SELECT id FROM {table} WHERE coalesce(i.k, 0) = 1"
     assert_rows_equal_off_on(spark, query)
     schema = iceberg_api.tables.java_table(spark, table).schema()
@@ -223,7 +223,7 @@ def test_status_and_explain_name_what_would_prove_more(spark, native, imported, 
     assert told(unknown_nulls(spark, "told_of_nulls")) == of_v
     table = "lake.trust.told"
     spark.sql(f"{SELECT.format(0, 20)}").write.parquet(str(tmp_path / "files"))
-    import_parquet(spark, table, tmp_path / "files", COLUMNS, footers=0)
+    import_files(spark, table, tmp_path / "files", COLUMNS, footers=0)
     before = told(table)
     assert before.startswith("bounds of 1 files prune only by Iceberg's own filter, since nothing proves them")
     (call,) = re.findall(r"CALL zonemap\.system\.refresh\(.*?\)", before)
@@ -276,7 +276,7 @@ def test_a_footer_longer_than_the_first_read(spark, native, tmp_path) -> None:
     parquet_files(tmp_path / "wide", 3, lambda i: pa.table({n: pa.array([i], pa.int64()) for n in names}))
     assert pq.read_metadata(tmp_path / "wide" / "0000.parquet").serialized_size > 64 * 1024
     columns = ", ".join(f"{n} BIGINT" for n in names)
-    table = import_parquet(spark, "lake.trust.long_footers", tmp_path / "wide", columns)
+    table = import_files(spark, "lake.trust.long_footers", tmp_path / "wide", columns)
     assert product.status(spark, table).bounds == "extremes=3 valid=0 doubtful=0"
 
 
@@ -298,7 +298,7 @@ def test_evidence_holds_for_the_names_under_which_it_was_found(spark, native, tm
         spark.sql(f"SELECT id, id + 1000 AS b FROM range({i * 10}, {i * 10 + 10}, 1, 1)").write.mode("append").parquet(
             str(folder)
         )
-    table = import_parquet(spark, "lake.trust.names", folder, "id BIGINT, b BIGINT")
+    table = import_files(spark, "lake.trust.names", folder, "id BIGINT, b BIGINT")
     by_b = "SELECT id, {c} FROM {t} WHERE {c} + 1 = 1006"
     assert len(plans.planned_files(spark.sql(by_b.format(t=table, c="b")))) == 1
     spark.sql(f"ALTER TABLE {table} RENAME COLUMN b TO c")
@@ -328,7 +328,7 @@ def test_files_wider_than_the_column_before_a_promotion(spark, native, tmp_path)
         return pa.table({"id": pa.array(ids, pa.int64()), "a": pa.array([3_000_000_000 + x for x in ids], pa.int64())})
 
     parquet_files(tmp_path / "wide", 4, numbers)
-    table = import_parquet(spark, "lake.trust.wide", tmp_path / "wide", "id BIGINT, a INT")
+    table = import_files(spark, "lake.trust.wide", tmp_path / "wide", "id BIGINT, a INT")
     spark.sql(f"ALTER TABLE {table} ALTER COLUMN a TYPE BIGINT")
     for condition in ("a = 3000000005", "a > 3000000005", "a + 1 = 3000000006", "a < 0"):
         assert_rows_equal_off_on(spark, f"SELECT id FROM {table} WHERE {condition}")
@@ -369,9 +369,7 @@ def test_a_file_of_which_some_fields_have_ids_is_not_proven(spark, native, tmp_p
     parquet_files(
         tmp_path / "ids", 2, lambda _: pa.table([*columns, pa.array([[1]], pa.list_(pa.int32()))], schema=schema)
     )
-    table = import_parquet(
-        spark, "lake.trust.some_ids", tmp_path / "ids", "id BIGINT, a BIGINT, v BIGINT, l ARRAY<INT>"
-    )
+    table = import_files(spark, "lake.trust.some_ids", tmp_path / "ids", "id BIGINT, a BIGINT, v BIGINT, l ARRAY<INT>")
     assert product.status(spark, table).bounds == "extremes=0 valid=0 doubtful=2"
 
 
@@ -381,7 +379,7 @@ def test_files_that_were_checked_under_other_names_are_checked_again(spark, nati
         6,
         lambda i: pa.table({"id": pa.array(range(i * 10, i * 10 + 10), pa.int64())}),
     )
-    table = import_parquet(spark, "lake.trust.alias", tmp_path / "alias", "id BIGINT")
+    table = import_files(spark, "lake.trust.alias", tmp_path / "alias", "id BIGINT")
     mapping = '[{"field-id": 1, "names": ["id", "other"]}]'
     spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('schema.name-mapping.default' = '{mapping}')")
     query = f"SELECT id FROM {table} WHERE id + 1 = 6"
