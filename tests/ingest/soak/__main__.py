@@ -7,14 +7,15 @@ import random
 import signal
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
-from ingest import lake
-from ingest.soak import rounds
+from ingest.soak import rounds, storage
 from support import session
+from support.s3 import Store
 
-#: Rounds whose tables the same two committers watch.
-TOGETHER = 10
+#: Rounds whose tables the same two committers watch. The tables lie in folders and on an S3 server by turns.
+TOGETHER = 5
 
 
 def main() -> int:
@@ -33,18 +34,24 @@ def main() -> int:
         folder = options.folder.resolve() / options.seed / str(number)
         folder.mkdir(parents=True, exist_ok=True)
         session.use_directory(folder)
-        sqlite = folder / "catalog.db"
-        spark = session.start(lake.catalog_confs(sqlite, f"file:{folder / 'warehouse'}"))
         seeds = [f"{options.seed} {number + offset}" for offset in range(count)]
-        for done in rounds.run(spark, sqlite, folder, seeds, options.seconds):
-            print(f"round {number}: {done.figures}", flush=True)
-            for violation in done.violations[:10]:
-                print(f"  VIOLATION {violation}", flush=True)
-            wrong += bool(done.violations)
-            for key, value in done.figures.items():
-                totals[key] = totals.get(key, 0) + float(str(value))
-            number += 1
-        session.stop()
+        with ExitStack() as stack:
+            if number // TOGETHER % 2 == 0:
+                place = storage.local(folder / "catalog.db", f"file:{folder / 'warehouse'}")
+            else:
+                store = Store()
+                stack.callback(store.close)
+                place = stack.enter_context(storage.vended(store, folder / "catalog"))
+            spark = session.start(dict(place.session))
+            stack.callback(session.stop)
+            for done in rounds.run(spark, place, folder, seeds, options.seconds):
+                print(f"round {number}: {done.figures}", flush=True)
+                for violation in done.violations[:10]:
+                    print(f"  VIOLATION {violation}", flush=True)
+                wrong += bool(done.violations)
+                for key, value in done.figures.items():
+                    totals[key] = totals.get(key, 0) + float(str(value))
+                number += 1
     print(f"{number} rounds in {time.monotonic() - started:.0f} s, {wrong} with violations: {totals}")
     return 1 if wrong else 0
 
