@@ -4,6 +4,9 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files => JavaFiles}
 import java.time.LocalDate
 
+import scala.concurrent.{Await, Future}
+import scala.concurrent.ExecutionContext.Implicits.global
+import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.conf.Configuration
@@ -208,7 +211,9 @@ class OrcFooterTest extends AnyFunSuite {
     batch.size = 1
     writer.addRowBatch(batch)
     writer.close()
-    assert(read(path, schemaOf("a" -> integer, "c" -> integer), Map(1 -> IntType, 2 -> IntType)).get.columns.isEmpty)
+    // the library searches for a key without end if it is asked for the statistics
+    val found = Future(read(path, schemaOf("a" -> integer, "c" -> integer), Map(1 -> IntType, 2 -> IntType)))
+    assert(Await.result(found, 20.seconds).get.columns.isEmpty)
   }
 
   test("a tail that is longer than the first read") {
