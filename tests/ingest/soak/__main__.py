@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import shutil
 import signal
 import sys
 import time
@@ -14,7 +15,7 @@ from ingest.soak import rounds, storage
 from support import session
 from support.s3 import Store
 
-#: Rounds whose tables the same two committers watch. The tables lie in folders and on an S3 server by turns.
+#: Rounds whose tables the same two committers watch. The tables lie on an S3 server and in folders by turns.
 TOGETHER = 5
 
 
@@ -32,11 +33,12 @@ def main() -> int:
     while number < options.rounds:
         count = min(TOGETHER, options.rounds - number)
         folder = options.folder.resolve() / options.seed / str(number)
-        folder.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)  # of an earlier run with this seed
+        folder.mkdir(parents=True)
         session.use_directory(folder)
         seeds = [f"{options.seed} {number + offset}" for offset in range(count)]
         with ExitStack() as stack:
-            if number // TOGETHER % 2 == 0:
+            if number // TOGETHER % 2 == 1:
                 place = storage.local(folder / "catalog.db", f"file:{folder / 'warehouse'}")
             else:
                 store = Store()
