@@ -49,7 +49,7 @@ demo: setup ## real flights in Iceberg: queries with the index off and on (build
 demo-ingest: setup ## eight processes append real flights through a queue, two are killed, and the table is counted (2 minutes)
 	PYTHONPATH=examples $(BIN)/python -m demo_ingest --dir build/demo-ingest --iceberg $(ICEBERG_JAR) --sqlite $(SQLITE_JAR)
 
-soak-ingest: setup ## processes that append and commit are killed and stopped at random, beside maintenance: ROUNDS=n SEED=s
+soak-ingest: setup ## processes that append and commit are killed and stopped, and keys expire, beside maintenance: ROUNDS=n SEED=s
 	cd tests && ZONEMAP_TEST_JARS="$${ZONEMAP_TEST_JARS:-$(CURDIR)/$(JARS)}" ../$(BIN)/python -m ingest.soak --folder ../build/soak --rounds $(or $(ROUNDS),50) $(if $(SEED),--seed $(SEED))
 
 soak: setup ## one driver with queries, a stream, maintenance and several maintainers at once, rows against stock: MINUTES=n SEED=s

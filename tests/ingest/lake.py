@@ -1,4 +1,4 @@
-"""The JDBC catalog of the ingest tests: its confs for Spark, and the command that commits its queues."""
+"""The catalogs of the ingest tests: their confs for Spark, and the command that commits their queues."""
 
 from __future__ import annotations
 
@@ -7,10 +7,30 @@ import subprocess
 import sys
 import types
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pyiceberg.catalog.sql import SqlCatalog
 from support import session
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """A catalog `lake`.
+
+    Attributes:
+        spark: The confs with which a session opens it.
+        python: The properties with which PyIceberg opens it.
+    """
+
+    spark: Mapping[str, str]
+    python: Mapping[str, str]
+
+
+def jdbc(sqlite: Path, warehouse: str) -> Catalog:
+    return Catalog(
+        catalog_confs(sqlite, warehouse), {"type": "sql", "uri": f"sqlite:///{sqlite}", "warehouse": warehouse}
+    )
 
 
 def catalog_confs(sqlite: Path, warehouse: str) -> dict[str, str]:
@@ -31,16 +51,18 @@ def python_catalog(sqlite: Path, warehouse: str) -> SqlCatalog:
 
 def start_committer(
     names: Sequence[str],
-    sqlite: Path,
-    warehouse: str,
+    catalog: Mapping[str, str],
     log: Path,
     *,
     report_seconds: float,
     more: Mapping[str, str] = types.MappingProxyType({}),
 ) -> subprocess.Popen[bytes]:
-    """Starts `zonemap commit-loop` in a process group of its own, with the confs `more`; the JVM is that process."""
+    """Starts `zonemap commit-loop` in a process group of its own, with the confs `more`; the JVM is that process.
+
+    `catalog` has the confs of the catalog.
+    """
     confs = {
-        **catalog_confs(sqlite, warehouse),
+        **catalog,
         "spark.driver.extraJavaOptions": session.JVM_FLAGS,
         **session.quick_files(),
         "spark.sql.zonemap.ingest.interval": "200ms",

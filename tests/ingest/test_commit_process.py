@@ -36,7 +36,8 @@ def committer(
     arguments: Sequence[str] = (),
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Runs the command until the block ends."""
-    process = lake.start_committer([name, *arguments], sqlite, warehouse, log, report_seconds=0.2, more=confs or {})
+    catalog = lake.catalog_confs(sqlite, warehouse)
+    process = lake.start_committer([name, *arguments], catalog, log, report_seconds=0.2, more=confs or {})
     try:
         yield process
     finally:

@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
-from ingest.soak import rounds
+from ingest.soak import rounds, storage
 from support.session import STOCK
 
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
@@ -16,7 +16,8 @@ SEED = os.environ.get("ZONEMAP_SEED") or str(random.SystemRandom().randrange(10*
 
 
 def test_rounds_of_kills_and_stops_lose_and_double_nothing(spark, sqlite: Path, tmp_path: Path) -> None:
-    for done in rounds.run(spark, sqlite, tmp_path, [f"{SEED} 0", f"{SEED} 1"], seconds=3):
+    local = storage.local(sqlite, spark.conf.get("spark.sql.catalog.lake.warehouse"))
+    for done in rounds.run(spark, local, tmp_path, [f"{SEED} 0", f"{SEED} 1"], seconds=3):
         print(f"seed {SEED}: {done.figures}")
         assert not done.violations, f"seed {SEED}: {done.figures}"
         # The force of the test: a busy machine commits seldom, but each round has a commit and a compaction.

@@ -10,10 +10,18 @@ from support import iceberg_api, product
 from support.session import STOCK
 
 
-def import_parquet(spark, table: str, folder: Path, ddl: str, partitioned: str = "", footers: int = 10000) -> str:
+def import_files(
+    spark,
+    table: str,
+    folder: Path,
+    ddl: str,
+    partitioned: str = "",
+    footers: int = 10000,
+    file_format: str = "parquet",
+) -> str:
     spark.sql(f"CREATE TABLE {table} ({ddl}) USING iceberg {partitioned}")
     catalog, name = table.split(".", 1)
-    spark.sql(f"CALL {catalog}.system.add_files(table => '{name}', source_table => '`parquet`.`{folder}`')")
+    spark.sql(f"CALL {catalog}.system.add_files(table => '{name}', source_table => '`{file_format}`.`{folder}`')")
     if not STOCK:
         product.call(spark, "build", table, f", footers => {footers}")
     return table

@@ -11,7 +11,7 @@ import struct
 import pytest
 from support import iceberg_api, plans, product, tables
 from support.compare import assert_rows_equal_off_on, assert_same_rows, explain
-from support.imports import import_parquet
+from support.imports import import_files
 from support.session import STOCK
 
 
@@ -32,7 +32,7 @@ def millis(base, tmp_path_factory) -> str:
         "INSERT INTO lake.trust.keys SELECT timestamp_seconds(1700000000 + id * 3600), CAST(id AS INT) "
         "FROM (SELECT explode(array(5, 150)) AS id)"
     )
-    return import_parquet(spark, "lake.trust.millis", folder, "id BIGINT, ts TIMESTAMP")
+    return import_files(spark, "lake.trust.millis", folder, "id BIGINT, ts TIMESTAMP")
 
 
 MILLIS_QUERIES = (
@@ -80,7 +80,7 @@ def test_commands_on_timestamps_imported_in_milliseconds(
         folder = tmp_path / switch
         with product.raw_conf(spark, {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MILLIS"}):
             spark.table(millis).repartitionByRange(8, "id").write.parquet(str(folder))
-        import_parquet(spark, table, folder, "id BIGINT, ts TIMESTAMP")
+        import_files(spark, table, folder, "id BIGINT, ts TIMESTAMP")
         for kind in ("delete", "update", "merge"):
             spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('write.{kind}.mode' = '{mode}')")
         with product.conf(spark, enabled=switch):
@@ -96,7 +96,7 @@ def test_facts_prune_imported_files(spark, base, millis, tmp_path) -> None:
     folder = tmp_path / "facts"
     with product.raw_conf(spark, {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MILLIS"}):
         spark.table(millis).repartitionByRange(8, "id").write.parquet(str(folder))
-    table = import_parquet(spark, "lake.trust.with_facts", folder, "id BIGINT, ts TIMESTAMP")
+    table = import_files(spark, "lake.trust.with_facts", folder, "id BIGINT, ts TIMESTAMP")
     product.call(spark, "build", table, ", facts => 'bounds(ts), bounds(id)'")
     day = f"SELECT id FROM {table} WHERE date_format(ts, 'yyyy-MM-dd') = '2023-11-20'"
     assert len(assert_rows_equal_off_on(spark, day)) == 24
@@ -129,7 +129,7 @@ def moved(base, tmp_path_factory) -> str:
         spark.sql(f"SELECT id, CAST(id AS INT) AS a FROM range({i * 10}, {i * 10 + 10}, 1, 1)").write.mode(
             "append"
         ).parquet(str(folder))
-    table = import_parquet(spark, "lake.trust.moved", folder, "id BIGINT, a INT", footers=0)
+    table = import_files(spark, "lake.trust.moved", folder, "id BIGINT, a INT", footers=0)
     spark.sql(f"ALTER TABLE {table} RENAME COLUMN a TO a2")
     spark.sql(f"ALTER TABLE {table} ADD COLUMN a INT")
     spark.sql(f"INSERT INTO {table} SELECT id, 500 + CAST(id AS INT), -5 FROM range(1000, 1010, 1, 1)")

@@ -98,8 +98,9 @@ def build(
             ``rows_read`` of each fact show the cost. The index itself is built.
         max_fact_share: Largest share of the bytes of the table's data files that all its facts may take together; a
             new fact beyond it is refused with the sizes. None: 0.1.
-        footers: The most data files of unknown writers whose Parquet footers are read, one request each: a footer that
-            agrees proves the file's statistics. A later call goes on with those that are left. None: 10,000; 0: none.
+        footers: The most Parquet and ORC files of unknown writers whose footers are read, one request each: a footer
+            that agrees proves the file's statistics. A later call goes on with those that are left. None: 10,000; 0:
+            none.
         footer_seconds: The seconds after which a call begins to read no further footer. None: 600.
         progress: True shows a bar of the tasks of Spark jobs on standard error, from the first second on.
 

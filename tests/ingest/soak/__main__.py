@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import argparse
 import random
+import shutil
 import signal
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
-from ingest import lake
-from ingest.soak import rounds
+from ingest.soak import rounds, storage
 from support import session
+from support.s3 import Store
 
-#: Rounds whose tables the same two committers watch.
-TOGETHER = 10
+#: Rounds whose tables the same two committers watch. The tables lie on an S3 server and in folders by turns.
+TOGETHER = 5
 
 
 def main() -> int:
@@ -31,20 +33,27 @@ def main() -> int:
     while number < options.rounds:
         count = min(TOGETHER, options.rounds - number)
         folder = options.folder.resolve() / options.seed / str(number)
-        folder.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)  # of an earlier run with this seed
+        folder.mkdir(parents=True)
         session.use_directory(folder)
-        sqlite = folder / "catalog.db"
-        spark = session.start(lake.catalog_confs(sqlite, f"file:{folder / 'warehouse'}"), ingest=True)
         seeds = [f"{options.seed} {number + offset}" for offset in range(count)]
-        for done in rounds.run(spark, sqlite, folder, seeds, options.seconds):
-            print(f"round {number}: {done.figures}", flush=True)
-            for violation in done.violations[:10]:
-                print(f"  VIOLATION {violation}", flush=True)
-            wrong += bool(done.violations)
-            for key, value in done.figures.items():
-                totals[key] = totals.get(key, 0) + float(str(value))
-            number += 1
-        session.stop()
+        with ExitStack() as stack:
+            if number // TOGETHER % 2 == 1:
+                place = storage.local(folder / "catalog.db", f"file:{folder / 'warehouse'}")
+            else:
+                store = Store()
+                stack.callback(store.close)
+                place = stack.enter_context(storage.vended(store, folder / "catalog"))
+            spark = session.start(dict(place.session), ingest=True)
+            stack.callback(session.stop)
+            for done in rounds.run(spark, place, folder, seeds, options.seconds):
+                print(f"round {number}: {done.figures}", flush=True)
+                for violation in done.violations[:10]:
+                    print(f"  VIOLATION {violation}", flush=True)
+                wrong += bool(done.violations)
+                for key, value in done.figures.items():
+                    totals[key] = totals.get(key, 0) + float(str(value))
+                number += 1
     print(f"{number} rounds in {time.monotonic() - started:.0f} s, {wrong} with violations: {totals}")
     return 1 if wrong else 0
 

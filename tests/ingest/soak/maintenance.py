@@ -13,10 +13,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ingest.soak.oracle import Oracle
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from zonemap import ingest
+from zonemap import ZonemapError, ingest
 from zonemap.ingest import listing
 
 _DAY = 86_400
@@ -34,6 +35,7 @@ class Maintenance:
         name: The table.
         data: Its folder of data files.
         spool: The folder of its queue.
+        removes: Whether files are made older and removed.
         oracle: Reads each snapshot before it is expired.
         accepted: Returns the paths of the files of all accepted appends.
     """
@@ -44,6 +46,7 @@ class Maintenance:
         name: str,
         data: Path,
         spool: Path,
+        removes: bool,
         oracle: Oracle,
         accepted: Callable[[], list[str]],
     ) -> None:
@@ -52,11 +55,14 @@ class Maintenance:
         self._copied: list[str] = []
         self.done: Counter[str] = Counter()
         self.failed: list[str] = []
+        self._tasks = [self._compact, self._expire, self._copy]
+        if removes:
+            self._tasks += [self._remove_orphans, self._gc]
         self._planted: dict[str, list[Path]] = {"remove_orphan_files": [], "ingest_gc": []}
 
     def run(self, stop: threading.Event, chooser: random.Random) -> None:
         """Works until `stop` is set, and each task at least once."""
-        tasks = [self._compact, self._expire, self._remove_orphans, self._gc, self._copy]
+        tasks = list(self._tasks)
         while not stop.is_set():
             chooser.shuffle(tasks)
             for task in tasks:
@@ -71,18 +77,18 @@ class Maintenance:
             [found for found in left if Path(found.split(" was ")[0]).exists()]
             + [
                 f"{task} never succeeded: {self.failed}"
-                for task in ("_compact", "_expire", "_remove_orphans", "_gc", "_copy")
+                for task in (known.__name__ for known in self._tasks)
                 if not self.done[task]
             ]
             + self._copied
         )
 
     def _attempt(self, task: Callable[[], None]) -> None:
-        """A task may fail, because another commit was faster or the database is locked; it is tried again later."""
+        """A task may fail: another commit was faster, the database is locked, or a key expires. It is tried again."""
         try:
             task()
             self.done[task.__name__] += 1
-        except PySparkException as error:
+        except (PySparkException, Py4JError, ZonemapError) as error:
             self.done[f"{task.__name__} failed"] += 1
             self.failed.append(f"{task.__name__}: {str(error)[:300]}")
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 import pyarrow.parquet as pq
 from ingest.soak import rows
 from ingest.soak.journal import Journal
-from pyiceberg.catalog.sql import SqlCatalog
+from ingest.soak.storage import Files, LocalFiles
+from pyiceberg.catalog import Catalog
 from pyiceberg.manifest import ManifestFile
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
@@ -32,9 +31,10 @@ class Seen:
 class Oracle:
     """Reads each snapshot of a table while its files exist: expiry must wait for it, see `caught_up`. Thread-safe."""
 
-    def __init__(self, catalog: SqlCatalog, name: str) -> None:
+    def __init__(self, catalog: Catalog, name: str, files: Files | None = None) -> None:
         self._catalog = catalog
         self._name = name
+        self._storage = files or LocalFiles()
         self._lock = threading.RLock()
         self._seen: dict[int, Seen] = {}
         self._files: dict[str, Counter[tuple[str, int, int]]] = {}
@@ -89,10 +89,11 @@ class Oracle:
         twice = [path for path, count in Counter(path for path, _ in files).items() if count > 1]
         wrong += [f"the path {path} is there twice" for path in twice]
         found: Counter[tuple[str, int, int]] = Counter()
+        lengths = self._storage.lengths(f"{self._storage.name(table.location())}/data")
         for path, length in files:
-            if not Path(path).exists():
+            if path not in lengths:
                 wrong.append(f"the file {path} is missing")
-            elif Path(path).stat().st_size != length:
+            elif lengths[path] != length:
                 wrong.append(f"the file {path} has not {length} bytes")
             else:
                 found.update(self._rows(path))
@@ -109,14 +110,14 @@ class Oracle:
         path = manifest.manifest_path
         if path not in self._manifests:
             self._manifests[path] = [
-                (unquote(urlsplit(entry.data_file.file_path).path), entry.data_file.file_size_in_bytes)
+                (self._storage.name(entry.data_file.file_path), entry.data_file.file_size_in_bytes)
                 for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True)
             ]
         return self._manifests[path]
 
     def _rows(self, path: str) -> Counter[tuple[str, int, int]]:
         if path not in self._files:
-            read = pq.ParquetFile(path).read()
+            read = pq.ParquetFile(self._storage.open(path)).read()
             lanes, ks, numbers = (read[name].to_pylist() for name in ("lane", "k", "i"))
             self._files[path] = Counter(zip(lanes, ks, numbers, strict=True))
         return self._files[path]

@@ -72,13 +72,18 @@ class Processes:
 
 
 def chaos(
-    processes: Processes, chooser: random.Random, committers: list[str], writers: list[str], seconds: float
+    processes: Processes,
+    chooser: random.Random,
+    committers: list[str],
+    writers: list[str],
+    seconds: float,
+    expire: Callable[[], None] | None = None,
 ) -> dict[str, int]:
-    """Kills and stops processes at random; returns the number of each fault.
+    """Kills and stops processes at random, and ends the time of their keys; returns the number of each fault.
 
     One committer is killed in each call, since its JVM needs seconds to start again; stops are frequent.
     """
-    done = {"committer killed": 0, "writer killed": 0, "committer stopped": 0, "writer stopped": 0}
+    done = {"committer killed": 0, "writer killed": 0, "committer stopped": 0, "writer stopped": 0, "keys expired": 0}
     end = time.monotonic() + seconds
     kill_at = time.monotonic() + chooser.uniform(0.1, 0.9) * seconds
     while (now := time.monotonic()) < end:
@@ -97,5 +102,8 @@ def chaos(
         elif fault < 0.5:
             processes.stop(chooser.choice(committers), chooser.uniform(0.1, 2))
             done["committer stopped"] += 1
+        elif fault < 0.7 and expire is not None:
+            expire()
+            done["keys expired"] += 1
     processes.wake(everybody=True)
     return done

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
+from itertools import cycle
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from ingest import lake
 from ingest.soak import journal, rows
 from ingest.soak.maintenance import Maintenance
 from ingest.soak.oracle import Oracle
 from ingest.soak.processes import Processes, chaos
+from ingest.soak.storage import FOLDER, Files, Storage
+from pyiceberg.catalog import load_catalog
 from pyspark.sql import SparkSession
 from support import tables
 
-from zonemap.ingest import listing
-
 COMMITTERS = ["committer-0", "committer-1"]
 DRAIN_SECONDS = 120.0
-FOLDER = "_zonemap_ingest"
-#: The properties of the tables by turns: a queue beside the table's folder, and one in it.
-ROOTS: list[dict[str, str]] = [{}, {"zonemap.ingest.root": FOLDER}]
 
 
 @dataclass(frozen=True)
@@ -44,35 +41,33 @@ class Done:
     violations: list[str]
 
 
-def run(spark: SparkSession, sqlite: Path, folder: Path, seeds: list[str], seconds: float) -> Iterator[Done]:
+def run(spark: SparkSession, storage: Storage, folder: Path, seeds: list[str], seconds: float) -> Iterator[Done]:
     """Runs a round for each seed.
 
     Args:
-        spark: A session whose catalog `lake` has the database `sqlite`; it maintains the tables.
-        sqlite: The database of the catalog.
+        spark: A session with the catalog of the storage; it maintains the tables.
+        storage: Where the tables lie.
         folder: Folder of journals and logs.
         seeds: One for each round.
         seconds: How long the faults of a round go on.
     """
-    warehouse = spark.conf.get("spark.sql.catalog.lake.warehouse")
     spark.sql("CREATE NAMESPACE IF NOT EXISTS lake.soak")
     names = [
-        tables.create(spark, f"lake.soak.t{number}", rows.DDL, partitioned=rows.PARTITIONED, props=ROOTS[number % 2])
-        for number in range(len(seeds))
+        tables.create(spark, f"lake.soak.t{number}", rows.DDL, partitioned=rows.PARTITIONED, props=dict(root))
+        for number, root in zip(range(len(seeds)), cycle(storage.roots))
     ]
     with Processes() as processes:
         for name in COMMITTERS:
             log = folder / f"{name}.log"
-            processes.start(name, partial(lake.start_committer, names, sqlite, warehouse, log, report_seconds=5))
+            processes.start(name, partial(lake.start_committer, names, storage.catalog.spark, log, report_seconds=5))
         _await(lambda: all(f"{names[-1]}:" in (folder / f"{name}.log").read_text() for name in COMMITTERS))
         for name, seed in zip(names, seeds, strict=True):
-            yield _round(spark, sqlite, warehouse, folder / name, name, processes, random.Random(seed), seconds)
+            yield _round(spark, storage, folder / name, name, processes, random.Random(seed), seconds)
 
 
 def _round(
     spark: SparkSession,
-    sqlite: Path,
-    warehouse: str,
+    storage: Storage,
     folder: Path,
     name: str,
     processes: Processes,
@@ -82,16 +77,19 @@ def _round(
     started = time.monotonic()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    with closing(lake.python_catalog(sqlite, warehouse)) as catalog, ThreadPoolExecutor(2) as pool:
+    with load_catalog("lake", **storage.reader) as catalog, ThreadPoolExecutor(2) as pool:
         table = catalog.load_table(name.removeprefix("lake."))
-        location = Path(unquote(urlsplit(table.location()).path))
-        oracle = Oracle(catalog, name)
+        files = storage.files
+        location = files.name(table.location())
+        oracle = Oracle(catalog, name, files)
         stop = threading.Event()
-        above = location if table.properties.get("zonemap.ingest.root") else location.parent
-        spool = above / FOLDER / str(table.metadata.table_uuid)
-        maintenance = Maintenance(spark, name, location / "data", spool, oracle, lambda: _files(folder))
+        above = location if table.properties.get("zonemap.ingest.root") else location.rpartition("/")[0]
+        spool = f"{above}/{FOLDER}/{table.metadata.table_uuid}"
+        data = Path(location, "data")
+        accepted_files = partial(_accepted, folder, files)
+        maintenance = Maintenance(spark, name, data, Path(spool), storage.ages, oracle, accepted_files)
         for lane in rows.LANES:
-            arguments = ["ingest.soak.writer", str(sqlite), warehouse, name, lane, str(folder)]
+            arguments = ["ingest.soak.writer", json.dumps(dict(storage.catalog.python)), name, lane, str(folder)]
             processes.start(lane, partial(lake.start_python, arguments, folder / f"{lane}.log"))
         background = [
             pool.submit(_watch, oracle, stop),
@@ -99,11 +97,11 @@ def _round(
         ]
         try:
             _await(lambda: oracle.seen)
-            faults = chaos(processes, chooser, COMMITTERS, list(rows.LANES), seconds)
+            faults = chaos(processes, chooser, COMMITTERS, list(rows.LANES), seconds, storage.expire)
             violations = processes.ended()
             (folder / "stop").touch()
             processes.join(rows.LANES, 60)
-            violations += _drain(spool)
+            violations += _drain(files, spool)
         finally:
             (folder / "stop").touch()
             stop.set()
@@ -111,8 +109,8 @@ def _round(
             thread.result()
         journals = {lane: journal.read(folder / lane) for lane in rows.LANES}
         violations += oracle.violations(journals) + maintenance.left_over()
-        reasons = listing.matching(spool, "quarantine/*/*.why")
-        violations += [f"{path.name} is in quarantine: {path.read_text()}" for path in reasons]
+        reasons = files.matching(spool, "quarantine/*/*.why")
+        violations += [f"{name} is in quarantine: {files.text(name)}" for name in reasons]
         snapshots = oracle.seen
     accepted = sum(len(found.accepted) for found in journals.values())
     figures = {
@@ -138,13 +136,13 @@ def _await(holds: Callable[[], object]) -> None:
         time.sleep(0.1)
 
 
-def _drain(spool: Path) -> list[str]:
+def _drain(files: Files, spool: str) -> list[str]:
     """Waits until no record is pending."""
-    _await(lambda: not listing.matching(spool, "pending/*/*.rec"))
-    left = listing.matching(spool, "pending/*/*.rec")
+    _await(lambda: not files.matching(spool, "pending/*/*.rec"))
+    left = files.matching(spool, "pending/*/*.rec")
     return [f"{len(left)} records are pending after {DRAIN_SECONDS:g} s, the first is {min(left)}"] if left else []
 
 
-def _files(folder: Path) -> list[str]:
-    found = [path for lane in rows.LANES for files in journal.read(folder / lane).accepted.values() for path in files]
-    return [unquote(urlsplit(path).path) for path in found]
+def _accepted(folder: Path, files: Files) -> list[str]:
+    found = [path for lane in rows.LANES for of in journal.read(folder / lane).accepted.values() for path in of]
+    return [files.name(path) for path in found]

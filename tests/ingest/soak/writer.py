@@ -1,26 +1,30 @@
-"""`python -m ingest.soak.writer`: appends to one lane until the stop file exists."""
+"""`python -m ingest.soak.writer`: appends to one lane until the stop file exists.
+
+Its arguments: the properties of the catalog as JSON, the table, the lane, and the folder of the journals.
+"""
 
 from __future__ import annotations
 
+import json
 import random
 import sys
 import time
 import traceback
 from pathlib import Path
 
-from ingest import lake
 from ingest.soak import journal, rows
+from pyiceberg.catalog import load_catalog
 
 from zonemap.ingest import Writer
 
 
-def main(sqlite: Path, warehouse: str, table: str, lane: str, folder: Path) -> None:
+def main(catalog: dict[str, str], table: str, lane: str, folder: Path) -> None:
     """Appends; after any error the append is in doubt, as after a crash."""
     numbered = rows.LANES[lane]
     path, stop = folder / lane, folder / "stop"
     while not stop.exists():
         try:
-            with Writer(table, catalog=lake.python_catalog(sqlite, warehouse), lane=lane) as writer:
+            with Writer(table, catalog=load_catalog("lake", **catalog), lane=lane) as writer:
                 while not stop.exists():
                     k = journal.read(path).next(numbered=numbered)
                     journal.write(path, "intended", k)
@@ -33,4 +37,4 @@ def main(sqlite: Path, warehouse: str, table: str, lane: str, folder: Path) -> N
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4], Path(sys.argv[5]))
+    main(json.loads(sys.argv[1]), sys.argv[2], sys.argv[3], Path(sys.argv[4]))

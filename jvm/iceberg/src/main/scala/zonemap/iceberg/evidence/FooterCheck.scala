@@ -8,7 +8,7 @@ import zonemap.core.value.{ColumnType, Encoding, Presence}
 private[evidence] object FooterCheck {
 
   /** @param told by field id, the type and the bounds of each column in the segment */
-  def evidence(footer: Option[ParquetFooter], records: Long, told: Map[Int, (ColumnType, ColumnBounds)]): FileEvidence =
+  def evidence(footer: Option[FileFooter], records: Long, told: Map[Int, (ColumnType, ColumnBounds)]): FileEvidence =
     footer.filter(_.records == records).fold(FileEvidence(Provenance.Refuted, Nil, Nil)) { found =>
       val claimed = told.filter { case (_, (_, bounds)) => claims(bounds) }
       val (agreed, doubted) = claimed.partition { case (id, (_, bounds)) =>

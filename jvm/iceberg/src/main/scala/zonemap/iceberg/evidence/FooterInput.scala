@@ -10,7 +10,7 @@ import org.apache.iceberg.shaded.org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.iceberg.shaded.org.apache.parquet.hadoop.metadata.ParquetMetadata
 import org.apache.iceberg.shaded.org.apache.parquet.io.{DelegatingSeekableInputStream, InputFile, SeekableInputStream}
 
-/** Reads the footer of a Parquet file through Iceberg's FileIO, with the Parquet library of Iceberg's runtime. */
+/** Reads the footers of data files through Iceberg's FileIO. */
 private[evidence] object FooterInput {
 
   /** Bytes of the first read of a file; most footers fit, so that a store is asked once for each file. */
@@ -19,25 +19,28 @@ private[evidence] object FooterInput {
   /** The length of the footer and the magic bytes, at the end of each Parquet file. */
   private val Trailer = 8
 
-  /** The footer; an error of the storage or of the file's bytes reaches the caller. */
-  def read(file: IcebergFile): ParquetMetadata = {
-    val first = end(file, math.min(FirstRead.toLong, file.getLength))
-    val reader = ParquetFileReader.open(new FileEnd(file, whole(file, first)), options)
+  /** The footer of a Parquet file; an error of the storage or of the file's bytes reaches the caller. */
+  def parquet(file: IcebergFile): ParquetMetadata = {
+    val bytes = tail(file) { end =>
+      if (end.length < Trailer) 0L
+      else ByteBuffer.wrap(end).order(ByteOrder.LITTLE_ENDIAN).getInt(end.length - Trailer).toLong + Trailer
+    }
+    val reader = ParquetFileReader.open(new FileEnd(file, bytes), options)
     try reader.getFooter
     finally reader.close()
   }
 
   private def options = ParquetReadOptions.builder(new PlainParquetConfiguration()).build()
 
-  /** The footer and the trailer, if `first` does not hold the whole footer. */
-  private def whole(file: IcebergFile, first: Array[Byte]): Array[Byte] =
-    if (first.length < Trailer) first
-    else {
-      val footer = ByteBuffer.wrap(first).order(ByteOrder.LITTLE_ENDIAN).getInt(first.length - Trailer)
-      val wanted = footer.toLong + Trailer
-      // Parquet's reader refuses a length that no file of this length can have
-      if (wanted <= first.length || wanted > file.getLength) first else end(file, wanted)
-    }
+  /**
+   * The last bytes of a file: at least as many as `lengthOf` finds in them, or all that the file has. The libraries that
+   * decode them refuse a length that no file of this length can have.
+   */
+  def tail(file: IcebergFile)(lengthOf: Array[Byte] => Long): Array[Byte] = {
+    val first = end(file, math.min(FirstRead.toLong, file.getLength))
+    val wanted = lengthOf(first)
+    if (wanted <= first.length || wanted > file.getLength) first else end(file, wanted)
+  }
 
   /** The last bytes of a file. */
   private def end(file: IcebergFile, length: Long): Array[Byte] = {

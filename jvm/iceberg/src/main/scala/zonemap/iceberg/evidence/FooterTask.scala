@@ -29,9 +29,11 @@ private[zonemap] final case class FooterTask(segment: SegmentRef, rows: Array[In
       val wanted = columns.map { case (id, column) => id -> column.columnType }.toMap
       val mapping = MappedNames.of(table)
       val paths = opened.newPathReader()
-      val files = rows.toSeq.map(row => FooterFile(row, paths.path(row), opened.fileSizeBytes(row)))
+      val files =
+        rows.toSeq.map(row => FooterFile(row, paths.path(row), opened.format(row), opened.fileSizeBytes(row)))
       val footers = FooterTask.read(files, until, table.name()) { file =>
-        ParquetFooter.read(table.io().newInputFile(file.path, file.sizeBytes), table.schema(), mapping, wanted)
+        val input = table.io().newInputFile(file.path, file.sizeBytes)
+        FileFooter.read(input, file.format, table.schema(), mapping, wanted)
       }
       val found = footers.map { case (file, footer) =>
         val told = columns.map { case (id, column) => id -> (column.columnType -> column.bounds(file.row)) }.toMap
@@ -46,8 +48,8 @@ private[zonemap] final case class FooterTask(segment: SegmentRef, rows: Array[In
   }
 }
 
-/** A data file whose footer is read: its row in the segment, its location, and its length by the manifest. */
-private final case class FooterFile(row: Int, path: String, sizeBytes: Long)
+/** A data file whose footer is read: its row in the segment, and its location, format and length by the manifest. */
+private final case class FooterFile(row: Int, path: String, format: String, sizeBytes: Long)
 
 /**
  * The evidence of files by their rows, see [[zonemap.core.segment.FileEvidence]]; `codes` are those of the provenances.

@@ -1,45 +1,19 @@
 package zonemap.iceberg.evidence
 
+import scala.annotation.nowarn
 import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.Schema
 import org.apache.iceberg.io.InputFile
 import org.apache.iceberg.mapping.NameMapping
 import org.apache.iceberg.parquet.ParquetSchemaUtil
+import org.apache.iceberg.shaded.org.apache.parquet.column.Encoding
 import org.apache.iceberg.shaded.org.apache.parquet.hadoop.metadata.{ColumnChunkMetaData, ParquetMetadata}
 import org.apache.iceberg.shaded.org.apache.parquet.schema.{GroupType, MessageType, PrimitiveType, Type}
-import org.apache.iceberg.types.TypeUtil
 
-import zonemap.core.value.{ColumnType, Presence, ZoneValue}
+import zonemap.core.value.{ColumnType, Presence}
 
-/**
- * The statistics of one column in a footer.
- *
- * @param least the least value that is not null; null if all values are null
- * @param greatest the greatest value that is not null; null if all values are null
- * @param nans whether values are NaN; floats and doubles may be neither `least` nor `greatest` and still be NaN
- */
-private[evidence] final case class FooterColumn(
-    nulls: Long,
-    values: Long,
-    least: ZoneValue,
-    greatest: ZoneValue,
-    nans: Presence)
-
-/**
- * What the footer of a Parquet file states about its rows.
- *
- * @param columns by field id, the columns of which every row group has statistics
- * @param hasIds whether readers find the file's columns by field ids; else by the names of the table's mapping
- * @param statesExtremes whether the library that wrote the file computes least and greatest values of fixed width from
- *   the values
- */
-private[evidence] final case class ParquetFooter(
-    records: Long,
-    columns: Map[Int, FooterColumn],
-    hasIds: Boolean,
-    statesExtremes: Boolean)
-
+/** Reads the footer of a Parquet file through Iceberg's FileIO, with the Parquet library of Iceberg's runtime. */
 private[evidence] object ParquetFooter {
 
   /** Libraries whose statistics of fixed-width columns are the values of the column chunk, as their sources show. */
@@ -48,31 +22,26 @@ private[evidence] object ParquetFooter {
   /** The key under which Parquet's rewriter states the writers of the files whose column chunks it has copied. */
   private val OriginalWriter = "original.created.by"
 
-  /** The key under which Spark states its version in the files that it writes. */
-  private val SparkVersion = "org.apache.spark.version"
+  /**
+   * The keys under which Spark states its version and Iceberg's Java library the schema, in files that Parquet's Java
+   * library then writes. Other libraries use the second key too.
+   */
+  private val KeysOfJavaWriters = Seq("org.apache.spark.version", "iceberg.schema")
 
   /**
    * Parquet's Java library orders NaN above all other values and computes the least and the greatest value in this
    * order; its reader drops statistics with NaN. So statistics that it reads are of values without NaN. Other libraries
-   * skip NaN, as this one did before 1.10. The last release whose sources were read is 1.16. Its tools copy column
-   * chunks with the statistics of other writers, and some leave no trace. Spark's key shows that Spark wrote one of the
-   * row groups, so a file of one row group.
+   * skip NaN, as this one did before 1.10. The last release whose code was read is 1.17.1.
    */
-  private val OrderingNaN = "parquet-mr version 1\\.1[0-6]\\.[0-9]+ .*".r
+  private val OrderingNaN = "parquet-mr version 1\\.(1[0-6]\\.[0-9]+|17\\.[01]) .*".r
 
-  /**
-   * Reads a footer. The result is `None` if readers find columns by position, because the file has no field ids and the
-   * table no name mapping, and if only some fields have ids: Iceberg's readers in Java then use the ids, and those in
-   * Python the names.
-   *
-   * @param wanted the columns, by field id, in the types of their stored bounds
-   */
+  /** See [[FileFooter.read]]. */
   def read(
       file: InputFile,
       schema: Schema,
       mapping: Option[NameMapping],
-      wanted: Map[Int, ColumnType]): Option[ParquetFooter] = {
-    val footer = FooterInput.read(file)
+      wanted: Map[Int, ColumnType]): Option[FileFooter] = {
+    val footer = FooterInput.parquet(file)
     val stored = footer.getFileMetaData.getSchema
     val hasIds = ParquetSchemaUtil.hasIds(stored)
     val resolved =
@@ -82,10 +51,10 @@ private[evidence] object ParquetFooter {
       val keys = footer.getFileMetaData.getKeyValueMetaData
       val isCopied = keys.containsKey(OriginalWriter)
       val writer = Option(footer.getFileMetaData.getCreatedBy).filterNot(_ => isCopied).getOrElse("")
-      val isOfSpark = footer.getBlocks.size <= 1 && keys.containsKey(SparkVersion)
-      ParquetFooter(
+      val isOfJavaWriter = footer.getBlocks.size <= 1 && KeysOfJavaWriters.exists(keys.containsKey)
+      FileFooter(
         footer.getBlocks.asScala.iterator.map(_.getRowCount).sum,
-        columns(footer, leaves(message), schema, wanted, isOfSpark && OrderingNaN.matches(writer)),
+        columns(footer, leaves(message), schema, wanted, isOfJavaWriter && OrderingNaN.matches(writer)),
         hasIds,
         ExactWriters.exists(writer.startsWith)
       )
@@ -99,11 +68,8 @@ private[evidence] object ParquetFooter {
     (field.isPrimitive || field.asGroupType().getFields.asScala.forall(haveIds))
   }
 
-  /** A column of the file: the field ids from the root to it, and its place among all columns. */
-  private final case class StoredColumn(ids: Seq[Int], place: Int, primitive: PrimitiveType)
-
   /** The columns that readers find by field ids and that have one value a row, in the order of the file. */
-  private def leaves(message: MessageType): Seq[StoredColumn] = {
+  private def leaves(message: MessageType): Seq[StoredColumn[PrimitiveType]] = {
     val paths = message.getPaths.asScala.toSeq
     paths.zipWithIndex.flatMap { case (names, place) =>
       val types = names.indices.map(depth => message.getType(names.take(depth + 1): _*))
@@ -115,48 +81,38 @@ private[evidence] object ParquetFooter {
 
   private def columns(
       footer: ParquetMetadata,
-      stored: Seq[StoredColumn],
+      stored: Seq[StoredColumn[PrimitiveType]],
       schema: Schema,
       wanted: Map[Int, ColumnType],
-      ordersNaN: Boolean): Map[Int, FooterColumn] = {
-    val parents = TypeUtil.indexParents(schema.asStruct())
-    def pathOf(id: Int): Seq[Int] =
-      Iterator
-        .iterate(Option(Integer.valueOf(id)))(_.flatMap(i => Option(parents.get(i))))
-        .takeWhile(_.isDefined)
-        .flatten
-        .map(_.intValue)
-        .toSeq
-        .reverse
-    for {
-      (id, columnType) <- wanted
-      Seq(column) <- Seq(stored.filter(_.ids.last == id))
-      if column.ids == pathOf(id) && FooterTypes.states(columnType, column.primitive)
-      found <- whole(footer, column, columnType)
-      mayHideNaN = columnType.mayHoldNaN && !ordersNaN && found.least != null
-    } yield id -> (if (mayHideNaN) found.copy(nans = Presence.Unknown) else found)
-  }
+      ordersNaN: Boolean): Map[Int, FooterColumn] =
+    FileFooter.columns(schema, wanted, stored) { (column, columnType) =>
+      val found = if (FooterTypes.states(columnType, column.stored)) whole(footer, column, columnType) else None
+      found.map { all =>
+        val provesNaN = ordersNaN && hasLevelsOfJava(footer, column)
+        val mayHideNaN = columnType.mayHoldNaN && !provesNaN && all.least != null
+        if (mayHideNaN) all.copy(nans = Presence.Unknown) else all
+      }
+    }
+
+  /**
+   * Whether the chunks of a column list the encoding that Parquet's Java library, and none that skips NaN, states for
+   * levels that it does not write. Its tools copy chunks with the statistics and the keys of other writers, and some
+   * leave no trace.
+   */
+  @nowarn("cat=deprecation") // of the encoding, which the library still lists
+  private def hasLevelsOfJava(footer: ParquetMetadata, column: StoredColumn[PrimitiveType]): Boolean =
+    footer.getBlocks.asScala.forall(_.getColumns.get(column.place).getEncodings.contains(Encoding.BIT_PACKED))
 
   /** The statistics of all row groups together; `None` if one of them lacks a part. */
-  private def whole(footer: ParquetMetadata, column: StoredColumn, columnType: ColumnType): Option[FooterColumn] = {
-    val parts = footer.getBlocks.asScala.toSeq.map { block =>
+  private def whole(
+      footer: ParquetMetadata,
+      column: StoredColumn[PrimitiveType],
+      columnType: ColumnType): Option[FooterColumn] =
+    FooterColumn.together(footer.getBlocks.asScala.toSeq.map { block =>
       Option(block.getColumns.get(column.place))
         .filter(chunk => chunk.getValueCount == block.getRowCount)
-        .flatMap(ofChunk(_, column.primitive, columnType))
-    }
-    Option.when(parts.forall(_.isDefined))(parts.flatten.foldLeft(FooterColumn(0, 0, null, null, Presence.None)) {
-      (all, part) =>
-        FooterColumn(
-          all.nulls + part.nulls,
-          all.values + part.values,
-          first(all.least, part.least)(_ <= _),
-          first(all.greatest, part.greatest)(_ >= _),
-          Presence.None)
+        .flatMap(ofChunk(_, column.stored, columnType))
     })
-  }
-
-  private def first(a: ZoneValue, b: ZoneValue)(isFirst: (ZoneValue, ZoneValue) => Boolean): ZoneValue =
-    if (a == null || (b != null && isFirst(b, a))) b else a
 
   private def ofChunk(
       chunk: ColumnChunkMetaData,

@@ -14,7 +14,7 @@ import zonemap.core.eval.{FactEvaluator, FactLookup}
 import zonemap.core.fact.{Fact, FactKind}
 import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate}
 import zonemap.core.rule.{ColumnZone, Match, ZoneMatch}
-import zonemap.core.value.{Presence, ZoneValue}
+import zonemap.core.value.{Presence, ReplacedText, StringType, ZoneValue}
 import zonemap.iceberg.build.{BoundsReader, IndexedColumns}
 import zonemap.iceberg.convert.{IcebergValues, PartitionTuples}
 import zonemap.iceberg.prune.{BoundScan, BoundsTrust, PartitionFilter, PartitionPruner, ScanRequest}
@@ -81,7 +81,12 @@ private[plan] final class ShadowRefutation(request: ScanRequest, bound: BoundSca
     def byBounds(part: Predicate): Match =
       ZoneMatch.evaluate(part, id => places.get(id).map(at => ColumnZone(columns.specs(at).columnType, boundsAt(at))))
 
-    private def boundsAt(place: Int): ColumnBounds = Option(bounds(place)).getOrElse(ColumnBounds.NothingKnown)
+    private def boundsAt(place: Int): ColumnBounds =
+      Option(bounds(place)).filterNot(isReplaced(place, _)).getOrElse(ColumnBounds.NothingKnown)
+
+    /** Whether bounds of a text may have other bytes than the values that they stand for (SOUNDNESS, S142). */
+    private def isReplaced(place: Int, known: ColumnBounds): Boolean =
+      columns.specs(place).columnType == StringType && Seq(known.lower, known.upper).exists(ReplacedText.isInBound)
 
     def isOfOtherPartition: Boolean =
       partitions

@@ -14,7 +14,7 @@ import zonemap.iceberg.snapshot.{LiveSegment, SnapshotIndex}
  * @param extremes files with extremes, regardless of the column
  * @param valid files with valid statistics, regardless of the column
  * @param doubtful files without proven statistics
- * @param unread the doubtful files with a Parquet footer that has not been compared with their statistics
+ * @param unread the doubtful files with a footer that has not been compared with their statistics
  * @param unproven by field id, the number of other files whose footer does not prove the statistics of the column
  */
 private[zonemap] final case class BoundsLevels(
@@ -42,9 +42,9 @@ private[zonemap] final case class BoundsLevels(
       Option.when(doubtful > 0)(
         s"bounds of $doubtful files prune only by Iceberg's own filter, since nothing proves them; of the other files " +
           s"$extremes have extremes and $valid valid bounds"),
-      Option.when(unread > 0)(s"CALL $call reads the Parquet footers of $unread of them, which may prove them"),
+      Option.when(unread > 0)(s"CALL $call reads the footers of $unread of them, which may prove them"),
       Option.when(refuted > 0)(
-        s"no footer proves $refuted files: it was read and does not agree, or the file is not a Parquet file; " +
+        s"no footer proves $refuted files: it was read and does not agree, or the file is neither a Parquet nor an ORC file; " +
           "rewrite_data_files writes them anew, and build(facts => 'bounds(c)') reads the values of a column"),
       Option.when(unproven.nonEmpty) {
         val columns = unproven.toSeq.sorted.map { case (id, files) =>

@@ -27,11 +27,14 @@ private[zonemap] object DoubtfulFiles {
         segment.derivedOnce(Unproven, heapBytes)(rowsWhere(segment)(row => !segment.provenance(row).isProven))
     }
 
-  /** Whether a file has a Parquet footer to compare with its statistics, and no evidence yet. */
+  /** The formats whose footers state more of a column than its count; those of Avro files do not. */
+  private val WithStatistics = Seq(FileFormat.PARQUET, FileFormat.ORC).map(_.name())
+
+  /** Whether a file has a footer to compare with its statistics, and no evidence yet. */
   def hasUnreadFooter(segment: Segment, row: Int): Boolean = {
     val provenance = segment.provenance(row)
     (provenance == Provenance.Unknown || provenance == Provenance.Imported) &&
-    segment.format(row).toUpperCase(Locale.ROOT) == FileFormat.PARQUET.name()
+    WithStatistics.contains(segment.format(row).toUpperCase(Locale.ROOT))
   }
 
   /**

@@ -27,7 +27,7 @@ class FooterCheckTest extends AnyFunSuite {
       hasIds: Boolean = true,
       exact: Boolean = true): FileEvidence =
     FooterCheck.evidence(
-      Some(ParquetFooter(10, column.map(1 -> _).toMap, hasIds, exact)),
+      Some(FileFooter(10, column.map(1 -> _).toMap, hasIds, exact)),
       records,
       Map(1 -> (columnType -> bounds)))
 

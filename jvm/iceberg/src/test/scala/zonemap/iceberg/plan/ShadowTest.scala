@@ -70,8 +70,8 @@ class ShadowTest extends AnyFunSuite with FewColumns {
     assert(difference(twice ++ once, twice).exists(_.contains("tasks where Iceberg has")))
   }
 
-  test("a file that the index lacks is found, and the index is not used again until it is built") {
-    val t = table((0 until 4).map(ids): _*)
+  /** Lets the index know all manifests but the one of the file that was added last. */
+  private def withoutLastManifest(t: TestTable): Unit = {
     val right = covered(t)
     process.tables
       .of(t.load())
@@ -79,14 +79,33 @@ class ShadowTest extends AnyFunSuite with FewColumns {
         new SnapshotIndex(
           right.key,
           right.sequenceNumber,
-          right.segments.map { live =>
-            new LiveSegment(live.segment, live.origin, live.liveManifests.take(3))
-          },
+          right.segments.map(live => new LiveSegment(live.segment, live.origin, live.liveManifests.take(3))),
           right.deletes))
+  }
+
+  test("a file that the index lacks is found, and the index is not used again until it is built") {
+    val t = table((0 until 4).map(ids): _*)
+    withoutLastManifest(t)
     assert(mismatch(t).exists(_.contains("pruned, although")))
     assert(ours(t, settings = Covering).reason.exists(_.isInstanceOf[StockReason.Quarantined]))
     build(t)
     assert(ours(t, settings = Covering).reason.isEmpty)
+  }
+
+  test("a file that is left out by bounds of texts whose bytes were replaced is found") {
+    val emoji =
+      InRanges(s, ValueRanges.closed(ZoneValues.ofString("\uD83D\uDE00"), ZoneValues.ofString("\uD83D\uDE01")))
+    Seq("\uFFFDA" -> true, "zA" -> false).foreach { case (upper, isFound) =>
+      val t = table((0 until 4).map(_ => Map("s" -> Stats.range("a", upper))): _*)
+      withoutLastManifest(t)
+      val derived = relation(t, shadow).withFunctions(emoji, "digest")
+      plan(derived, Expressions.alwaysTrue(), identity): Unit
+      val found = derived.lastPlan().mode match {
+        case PlanMode.Stock(StockReason.ShadowMismatch(difference)) => Some(difference)
+        case _                                                      => None
+      }
+      assert(found.exists(_.contains("pruned, although")) == isFound, upper)
+    }
   }
 
   test("a file that is not live in the snapshot is found") {

@@ -32,7 +32,7 @@ private[zonemap] final class Procedures(process: SparkProcess) {
     "footers",
     IntegerType,
     Some("10000"),
-    "The most data files whose Parquet footers are read, one request each: of files whose writer is not known, only a " +
+    "The most data files whose footers are read, one request each: of Parquet and ORC files of unknown writers, only a " +
       "footer that agrees proves the statistics, so that more than Iceberg's own filter prunes them. A later call goes " +
       "on with the files that are left; 0 reads none."
   )
