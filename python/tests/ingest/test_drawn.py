@@ -24,7 +24,7 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.monotonic = self.wall = 1000.0
-        monkeypatch.setattr(drawn, "_clocks", lambda: (self.monotonic, self.wall))
+        monkeypatch.setattr(drawn, "clocks", lambda: (self.monotonic, self.wall))
 
     def forward(self, minutes: float) -> None:
         self.monotonic += minutes * 60
@@ -80,14 +80,16 @@ def test_a_writer_that_is_killed_leaves_no_lock(events: Table, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("still", ["monotonic", "wall"])
-def test_an_idle_writer_draws_another_lane(catalog: SqlCatalog, events: Table, clock: Clock, still: str) -> None:
+def test_a_writer_draws_another_lane_every_20_minutes(
+    catalog: SqlCatalog, events: Table, clock: Clock, still: str
+) -> None:
     with Writer(NAME, catalog=catalog, refresh_seconds=100000) as writer:
         found = [writer.write(rows(1))]
-        clock.forward(29)
+        clock.forward(19)
         found.append(writer.write(rows(2)))
         commit(events, {"other": 0})
         at = getattr(clock, still)
-        clock.forward(31)
+        clock.forward(1)
         setattr(clock, still, at)
         found.append(writer.write(rows(3)))
         assert writer.lane == found[2].lane
@@ -113,9 +115,11 @@ def test_a_number_of_an_earlier_lane_is_refused(catalog: SqlCatalog, events: Tab
     with Writer(NAME, catalog=catalog) as writer:
         writer.write(rows(1), seq=4)
         assert writer.write(rows(1), seq=4).duplicate
-        clock.forward(31)
+        clock.forward(29)
+        assert writer.write(rows(1), seq=4).duplicate
+        clock.forward(1)
         for _ in range(2):
-            with pytest.raises(ZonemapError, match=r"record 4 .* can be repeated for 30 minutes only"):
+            with pytest.raises(ZonemapError, match=r"record 4 .* can be repeated for 10 minutes only"):
                 writer.write(rows(1), seq=4)
             writer.write(rows(2))
         with pytest.raises(ZonemapError, match="has no lane of its own"):
@@ -141,10 +145,64 @@ def test_an_append_in_doubt_is_repeated_in_its_lane_or_refused(
             if minutes < 30:
                 assert writer.write(rows(1), seq=caught.value.seq).lane == caught.value.lane
             else:
-                with pytest.raises(ZonemapError, match="can be repeated for 30 minutes only"):
+                with pytest.raises(ZonemapError, match="can be repeated for 10 minutes only"):
                     writer.write(rows(1), seq=caught.value.seq)
                 assert writer.write(rows(2)).lane != caught.value.lane
     assert len(bodies(events)) == 2
+
+
+def test_an_append_that_hangs_is_the_last_one_in_its_lane(
+    catalog: SqlCatalog, events: Table, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append = Spool.append
+
+    def hanging(spool: Spool, record: Any) -> Any:
+        clock.forward(180)
+        return append(spool, record)
+
+    with Writer(NAME, catalog=catalog) as writer:
+        with monkeypatch.context() as patch:
+            patch.setattr(Spool, "append", hanging)
+            late = writer.write(rows(1)).lane
+        assert len({late} | {writer.write(rows(2)).lane for _ in range(3)}) == 2
+    del events
+
+
+def test_the_name_has_the_branch(catalog: SqlCatalog, events: Table) -> None:
+    del events
+    with Writer(NAME, catalog=catalog) as writer:
+        lane = writer.lane
+    assert lane.startswith("drawn-0-0d6e4079") and len(lane) == 40
+    assert (lanes.drawn_at(lane), lanes.drawn_at(lane, "main"), lanes.drawn_at(lane, "audit")) == (0, 0, None)
+
+
+def test_a_receipt_follows_a_record_that_a_person_appends_again(catalog: SqlCatalog, events: Table) -> None:
+    with Writer(NAME, catalog=catalog) as writer:
+        receipt = writer.write(rows(1))
+        retire(events, 0)
+        (path,) = record_paths(events)
+        quarantine = spool_of(events) / "quarantine" / path.parent.name
+        quarantine.mkdir(parents=True)
+        why = {
+            "code": "late",
+            "message": "retired",
+            "when-ms": 1,
+            "requeued-lane": "requeue-0",
+            "requeued-nonce": "0" * 16,
+        }
+        (quarantine / f"{path.stem}.why").write_text(json.dumps(why))
+        path.unlink()
+        assert receipt.outcome() is None
+        commit(events, {"requeue-0": 0}, settle=False)
+        found = receipt.outcome()
+        assert found is not None and found.visible
+        again = spool_of(events) / "quarantine" / "requeue-0"
+        again.mkdir()
+        (again / f"{0:020d}-{'0' * 16}.why").write_text(
+            json.dumps({"code": "missing-file", "message": "", "when-ms": 1})
+        )
+        found = receipt.outcome()
+        assert found is not None and found.code == "missing-file"
 
 
 def test_a_receipt_outlives_its_lane(catalog: SqlCatalog, events: Table) -> None:

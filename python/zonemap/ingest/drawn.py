@@ -1,37 +1,40 @@
-"""Lanes of writers that name none: each has a new name, and the committer retires it after its last record."""
+"""Lanes of writers that name none: each has a new name, and the committer retires it hours after it was drawn."""
 
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 from zonemap.common.errors import InvalidArgumentError, ZonemapError
-from zonemap.ingest import lanes
+from zonemap.ingest import lanes, state
 
-#: A writer uses a drawn lane for this long after it was drawn, or after its last record. The committer lists the lane
-#: for two hours.
-IDLE_MINUTES = 30
+if TYPE_CHECKING:
+    from pyiceberg.table.metadata import TableMetadata
+
+#: A writer appends to a lane for this long after it was drawn. The committer lists the lane for two hours.
+GREATEST_MINUTES = 30
+
+#: New records go to another lane from this age on, so that a number can be repeated for ten minutes at least.
+NEW_MINUTES = 20
 
 
 class DrawnLane:
     """A lane whose name one writer has drawn.
 
     Args:
-        number: The number of the pointer of the branch, from metadata that was loaded just now.
+        metadata: That of the table.
+        since: Both clocks from before the metadata was loaded.
         first: The smallest number of a record of this lane.
     """
 
-    def __init__(self, number: int, *, first: int = 0) -> None:
-        self.name = lanes.draw(number)
+    def __init__(self, metadata: TableMetadata, since: tuple[float, float], *, first: int = 0) -> None:
+        self.name = lanes.draw(state.number(metadata), state.BRANCH)
         self.first = first
-        self.used()
+        self._since = since
 
-    def used(self) -> None:
-        """Notes that the lane has a new record."""
-        self._used_at = _clocks()
-
-    def is_idle(self) -> bool:
-        """Returns True if the lane must not get another record."""
-        return any(now - then >= IDLE_MINUTES * 60 for now, then in zip(_clocks(), self._used_at, strict=True))
+    def is_old(self, minutes: float) -> bool:
+        """Returns True if the lane was drawn that many minutes ago, by one of the clocks."""
+        return any(now - then >= minutes * 60 for now, then in zip(clocks(), self._since, strict=True))
 
     def check(self, table: str, seq: int | None, following: int) -> None:
         """Raises if the record of a number may be in a lane that the committer has retired.
@@ -44,12 +47,17 @@ class DrawnLane:
         Raises:
             ZonemapError: the number cannot be repeated.
         """
-        if seq is not None and seq < (following if self.is_idle() else self.first):
+        if seq is not None and seq < (following if self.is_old(GREATEST_MINUTES) else self.first):
             raise ZonemapError(
                 f"Cannot write the record {seq} to '{table}': this writer has no lane of its own, and a number can be "
-                f"repeated for {IDLE_MINUTES} minutes only. Look the rows up in the table, and give the writer a lane= "
-                "if it repeats numbers."
+                f"repeated for {GREATEST_MINUTES - NEW_MINUTES} minutes only. Look the rows up in the table, and give "
+                "the writer a lane= if it repeats numbers."
             )
+
+    def takes(self, seq: int | None, following: int) -> bool:
+        """Returns False if the record must go to another lane; the arguments are those of ``check``."""
+        is_repeated = seq is not None and seq < following
+        return not self.is_old(GREATEST_MINUTES if is_repeated else NEW_MINUTES)
 
 
 def refuse(lane: str) -> None:
@@ -65,6 +73,6 @@ def refuse(lane: str) -> None:
         )
 
 
-def _clocks() -> tuple[float, float]:
+def clocks() -> tuple[float, float]:
     """Returns two clocks in seconds: one stands still while a machine is suspended, and the other one may be set."""
     return time.monotonic(), time.time()

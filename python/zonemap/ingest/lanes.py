@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import secrets
 
@@ -14,7 +15,7 @@ GREATEST_FOLDER = 200
 GREATEST_SEQ = 2**63 - 1
 
 _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
-_DRAWN = re.compile(r"drawn-(0|[1-9][0-9]{0,17})-[0-9a-f]{32}")
+_DRAWN = re.compile(r"drawn-(0|[1-9][0-9]{0,17})-([0-9a-f]{8})[0-9a-f]{24}")
 _RECORD = re.compile(r"([0-9]{20})-([0-9a-f]{16})\.rec")
 
 
@@ -41,19 +42,31 @@ def folder(lane: str) -> str:
     return encoded
 
 
-def draw(number: int) -> str:
-    """Returns a new name for a lane that no other writer will use, and that the committer may retire.
+def draw(number: int, branch: str) -> str:
+    """Returns a new name for a lane that no other writer will use, and that the state of its branch may retire.
 
     Args:
         number: The number of the pointer of the branch; 0 before the first commit.
+        branch: The branch of all its records.
     """
-    return f"drawn-{number}-{secrets.token_hex(16)}"
+    return f"drawn-{number}-{_digest(branch)}{secrets.token_hex(12)}"
 
 
-def drawn_at(lane: str) -> int | None:
-    """Returns the number from which the name of a lane was drawn, or None for any other name."""
+def drawn_at(lane: str, branch: str | None = None) -> int | None:
+    """Returns the number from which the name of a lane was drawn, or None for any other name.
+
+    Args:
+        lane: The name.
+        branch: The branch of the lane; None: any branch.
+    """
     match = _DRAWN.fullmatch(lane)
-    return int(match[1]) if match else None
+    if match is None or (branch is not None and match[2] != _digest(branch)):
+        return None
+    return int(match[1])
+
+
+def _digest(branch: str) -> str:
+    return hashlib.sha256(branch.encode()).hexdigest()[:8]
 
 
 def checked_seq(seq: object) -> int:

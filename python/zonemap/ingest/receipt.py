@@ -66,10 +66,12 @@ class Watch:
         waits = (is_retired or self._state.is_forgotten(lane, seq)) and any(
             stored.seq == seq and nonce in {"", stored.nonce} for stored in self._spool.lane(lane)
         )
-        refusal = self._state.refusal(lane, seq, nonce)
         # A reason leaves the state only after it is in the quarantine, therefore the quarantine is read second.
-        if refusal is None and nonce:
-            refusal = self._spool.quarantine_reason(lane, seq, nonce)
+        reason = self._spool.quarantine_reason(lane, seq, nonce) if nonce else None
+        if reason is not None and reason.requeued is not None:
+            again, copy = reason.requeued
+            return self.outcome(again, 0, copy)
+        refusal = (reason.code, reason.message) if reason is not None else self._state.refusal(lane, seq, nonce)
         if refusal is not None:
             return Outcome("quarantined", *refusal)
         # The record was appended, and neither the spool nor the quarantine has it.

@@ -35,6 +35,21 @@ class Backlog:
     lanes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class QuarantineReason:
+    """Why a record was refused.
+
+    Attributes:
+        code: The code of the refusal.
+        message: Why it was refused, for people.
+        requeued: The lane and the nonce of its copy, if a person has appended it again; the number of a copy is 0.
+    """
+
+    code: str
+    message: str
+    requeued: tuple[str, str] | None = None
+
+
 class Spool:
     """Reads and extends the spool of one table; holds no state but locations."""
 
@@ -160,17 +175,18 @@ class Spool:
             found[lane] = (len(sizes), sum(sizes))
         return Backlog(sum(count for count, _ in found.values()), sum(size for _, size in found.values()), found)
 
-    def quarantine_reason(self, lane: str, seq: int, nonce: str) -> tuple[str, str] | None:
-        """Returns code and message if the record is quarantined, otherwise None."""
+    def quarantine_reason(self, lane: str, seq: int, nonce: str) -> QuarantineReason | None:
+        """Returns why a record is, or was, in quarantine; None if it never was."""
         name = lanes.record_name(seq, nonce).removesuffix(".rec")
         data = self._checked.read(f"{self.location}/quarantine/{lanes.folder(lane)}/{name}.why")
         if data is None:
             return None
         try:
             why = json.loads(data)
-            return str(why["code"]), str(why["message"])
+            copy = (why["requeued-lane"], why["requeued-nonce"]) if "requeued-lane" in why else None
+            return QuarantineReason(str(why["code"]), str(why["message"]), copy)
         except (ValueError, KeyError, TypeError):
-            return "unknown", "the reason cannot be read"
+            return QuarantineReason("unknown", "the reason cannot be read")
 
     def state(self, name: str) -> bytes | None:
         """Returns the bytes of a state file; None if there is none."""

@@ -74,7 +74,7 @@ class LaneState:
 
     def is_retired(self, lane: str) -> bool:
         """Returns True if the state no longer knows which records of the lane are committed."""
-        number = names.drawn_at(lane)
+        number = names.drawn_at(lane, BRANCH)
         return number is not None and number <= self.retired and lane not in self.lanes
 
     def refusal(self, lane: str, seq: int, nonce: str) -> tuple[str, str] | None:

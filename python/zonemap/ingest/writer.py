@@ -102,11 +102,12 @@ class Writer:
             drawn.refuse(lane)
         self._writer = _description(application)
         limits = checked.instance("back_pressure", back_pressure, BackPressure) or BackPressure()
+        since = drawn.clocks()
         self._target = Target(table, catalog, root, refresh_seconds)
         self._spool = self._target.spool
         self._pid = os.getpid()
-        self._drawn = drawn.DrawnLane(state.number(self._target.table.metadata)) if lane is None else None
-        #: The lane of the next record. A writer without a lane draws another one after half an hour without a write.
+        self._drawn = drawn.DrawnLane(self._target.table.metadata, since) if lane is None else None
+        #: The lane of the next record. A writer without a lane draws another one every 20 minutes.
         self.lane = self._drawn.name if self._drawn is not None else str(lane)
         self._gate = Gate(self._spool, limits, lane=self.lane)
         self._lock = LaneLock(self._spool.location, lane) if lane is not None else None
@@ -245,7 +246,7 @@ class Writer:
             # The iterable of the rows may have written through this writer.
             if self._drawn is not None:
                 self._drawn.check(self._name, seq, self._next)
-                self._draw_again(self._drawn)
+                self._draw_again(self._drawn, seq)
             place = self._place(seq)
             if isinstance(place, Receipt):
                 return place
@@ -256,15 +257,14 @@ class Writer:
             self._next = max(self._next, number + 1)
             stored, record = self._append(record)
             self._last = max(last, number)
-            if self._drawn is not None:
-                self._drawn.used()
             self._gate.added(stored.size)
             return self._receipt(stored, record)
 
-    def _draw_again(self, before: drawn.DrawnLane) -> None:
-        """Draws another lane if the committer may retire this one before the next record lands. Numbers go on."""
-        if before.is_idle():
-            self._drawn = drawn.DrawnLane(state.number(self._target.reload().metadata), first=self._next)
+    def _draw_again(self, before: drawn.DrawnLane, seq: int | None) -> None:
+        """Draws another lane if this one is old. Numbers go on."""
+        if not before.takes(seq, self._next):
+            since = drawn.clocks()
+            self._drawn = drawn.DrawnLane(self._target.reload().metadata, since, first=self._next)
             self.lane = self._drawn.name
             self._gate.use(self.lane)
             self._last = state.NO_SEQ

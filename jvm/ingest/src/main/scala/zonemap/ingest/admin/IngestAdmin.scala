@@ -16,7 +16,7 @@ private[zonemap] final class IngestAdmin(target: IngestTarget, settings: IngestS
   private val catalog = new IcebergIngestCatalog(target.name, target.operations)
   private val quarantine = new Quarantine(target.files)
   private val receipts = new Receipts(target, clock)
-  private val requeueing = new Requeue(target)
+  private val requeueing = new Requeue(target.name, target.table.uuid().toString, target.queue, target.files)
   private val owner = new QueueOwner(target.files, catalog.entry)
 
   def status(): IngestStatus = {
@@ -141,7 +141,8 @@ private[zonemap] final class IngestAdmin(target: IngestTarget, settings: IngestS
     val names = quarantine.names().filter(name => name.lane == lane && name.seq == seq)
     if (names.isEmpty && !(settings.blockLane && blocking.nonEmpty)) found("discard", lane, seq): Unit
     val deleted = names.map(describe)
-    names.foreach(quarantine.delete)
+    names.foreach(
+      quarantine.remove(_, QuarantineReason(RefusalCode.Discarded, "a person discarded it", clock.millis())))
     if (settings.blockLane && names.isEmpty) {
       blocking.foreach(quarantine.markDiscarded)
       blocking.map { name =>

@@ -16,14 +16,14 @@ private[admin] final class Receipts(target: IngestTarget, clock: Clock) {
   private val quarantine = new Quarantine(target.files)
 
   /**
-   * Reads the quarantine before and after the state: a record that is listed as refused by the state is put into
-   * quarantine by the next pass, if the one that listed it died.
+   * Reads the quarantine after the state, which lists a refused record until it is in quarantine. The quarantine says
+   * what became of a record that a person has taken out of it; that of one appended again is what its copy is.
    */
   def visibility(receipt: Receipt): Visibility = {
     val isPending = target.queue.namesOf(receipt.lane).exists(name => isOf(receipt, name.seq, name.nonce))
     val (view, states) = BranchStates.load(catalog, receipt.branch, target.files, target.queue.identity)
     val listed = states.quarantined.find(q => q.lane == receipt.lane && isOf(receipt, q.seq, q.nonce))
-    listed.map(q => Visibility.Quarantined(q.code, q.message)).orElse(inQuarantine(receipt)).getOrElse {
+    inQuarantine(receipt).orElse(listed.map(q => Visibility.Quarantined(q.code, q.message))).getOrElse {
       states.lane(receipt.lane).place(receipt.seq) match {
         case LanePlace.Settled => visible(receipt, view)
         case _ if isPending    => Visibility.Pending
@@ -56,11 +56,12 @@ private[admin] final class Receipts(target: IngestTarget, clock: Clock) {
       .flatMap(StateFile.decode(_).toOption)
 
   private def inQuarantine(receipt: Receipt): Option[Visibility] = quarantine
-    .names()
-    .find(name => name.lane == receipt.lane && isOf(receipt, name.seq, name.nonce))
-    .map { name =>
-      val reason = quarantine.reason(name)
-      Visibility.Quarantined(reason.fold("unknown")(_.code), reason.fold("the reason is missing")(_.message))
+    .reasons(receipt.lane, receipt.seq)
+    .collectFirst { case (nonce, reason) if isOf(receipt, receipt.seq, nonce) => reason }
+    .map { reason =>
+      reason.requeuedTo.fold[Visibility](Visibility.Quarantined(reason.code, reason.message)) { case (lane, nonce) =>
+        visibility(receipt.copy(lane = lane, seq = 0, nonce = nonce))
+      }
     }
 
   /** Waits until the record is visible or quarantined, or the time is over. */

@@ -1,31 +1,34 @@
 package zonemap.ingest.admin
 
 import zonemap.core.io.Checksums
-import zonemap.ingest.commit.Quarantine
-import zonemap.ingest.queue.{Receipt, RecordName}
+import zonemap.ingest.commit.{Quarantine, QuarantineReason}
+import zonemap.ingest.queue.{CommitQueue, Receipt, RecordName}
 import zonemap.ingest.record.{DataFilePath, IngestRecord, Nonce, RecordCodec}
-import zonemap.ingest.table.IngestTarget
+import zonemap.ingest.store.IngestFiles
 
 /**
  * Appends quarantined records again. The new lane of a record is determined by its old name, so that a record that is
  * appended twice, because a call was repeated or died or because it was stored twice, is committed once.
  */
-private[admin] final class Requeue(target: IngestTarget) {
-  private val quarantine = new Quarantine(target.files)
+private[ingest] final class Requeue(table: String, tableUuid: => String, queue: CommitQueue, files: IngestFiles) {
+  private val quarantine = new Quarantine(files)
 
   /** @throws IllegalArgumentException if a record cannot be read; nothing was appended then */
   def run(names: Seq[RecordName]): Seq[Receipt] = {
     val records = names.map(name => name -> readable(name))
     records.map { case (name, record) =>
-      val receipt = target.queue.append(
+      val receipt = queue.append(
         record.copy(
-          queueId = target.queue.identity,
-          tableUuid = target.table.uuid().toString,
+          queueId = queue.identity,
+          tableUuid = tableUuid,
           lane = laneOf(name, record),
           seq = 0,
           prevSeq = IngestRecord.NoSeq,
           nonce = Nonce.draw()))
-      quarantine.delete(name)
+      val reason = quarantine
+        .reason(name)
+        .getOrElse(QuarantineReason("unknown", "the reason is missing", name.appendedAtMillis))
+      quarantine.remove(name, reason.copy(requeuedTo = Some(receipt.lane -> receipt.nonce)))
       receipt
     }
   }
@@ -35,7 +38,7 @@ private[admin] final class Requeue(target: IngestTarget) {
     case other =>
       val why = other.fold("it was deleted meanwhile")(_.left.toOption.fold("")(_.message))
       throw new IllegalArgumentException(
-        s"Cannot requeue record ${name.seq} of lane '${name.lane}' of '${target.name}': $why. Write its data again, and " +
+        s"Cannot requeue record ${name.seq} of lane '${name.lane}' of '$table': $why. Write its data again, and " +
           "discard it with ingest_discard.")
   }
 

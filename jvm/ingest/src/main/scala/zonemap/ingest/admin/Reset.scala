@@ -29,6 +29,11 @@ private[admin] final class Reset(target: IngestTarget, catalog: IngestCatalog, c
   private def reset(view: TableView, branch: String, watermarks: Map[String, Long], forgetKnown: Boolean): String = {
     check(view, branch, watermarks)
     val known = if (forgetKnown) None else knownState(view, branch)
+    watermarks.keys.find(lane => known.exists(_.hasRetired(lane))).foreach { lane =>
+      refuse(
+        s"the lane '$lane' is retired, so that none of its records is committed any more. Leave it out; ingest_requeue " +
+          "appends its records in quarantine again.")
+    }
     val state = stateOf(view, branch, watermarks, known)
     target.files.create(state.pointer.statePath, StateFile.encode(state))
     catalog.commit(
@@ -37,9 +42,10 @@ private[admin] final class Reset(target: IngestTarget, catalog: IngestCatalog, c
     state.pointer.text
   }
 
+  private def refuse(why: String) =
+    throw new IllegalArgumentException(s"Cannot reset the ingestion of '${target.name}': $why")
+
   private def check(view: TableView, branch: String, watermarks: Map[String, Long]): Unit = {
-    def refuse(why: String) =
-      throw new IllegalArgumentException(s"Cannot reset the ingestion of '${target.name}': $why")
     if (!view.hasBranch(branch))
       refuse(
         if (view.pointerBranches.contains(branch))
@@ -88,7 +94,8 @@ private[admin] final class Reset(target: IngestTarget, catalog: IngestCatalog, c
         watermarks.map { case (lane, seq) => lane -> Watermark(seq, now) },
       known.fold(Seq.empty[RefusedRecord])(_.quarantined),
       known.fold(CommittedTotals(0, 0, 0, 0))(_.totals),
-      known.fold(IngestRecord.NoSeq)(_.retired)
+      known.fold(IngestRecord.NoSeq)(_.retired),
+      known.fold(Seq.empty[StateTime])(_.times)
     )
   }
 }

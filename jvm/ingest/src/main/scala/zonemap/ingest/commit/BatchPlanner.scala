@@ -57,7 +57,7 @@ private[ingest] class BatchPlanner(
   private def keyOf(record: IngestRecord) = (record.lane, record.seq, record.nonce)
 
   protected def laneWalk(check: IngestRecord => Verdict, confirmed: RecordName => Boolean, batch: Batch): LaneWalk =
-    new LaneWalk(states.branch, view.branchOf, check, confirmed, blocks, () => batch.isFull)
+    new LaneWalk(states.branch, view, check, confirmed, blocks, () => batch.isFull)
 
   private def blocks(refused: RefusedRecord): Boolean =
     settings.blockLane && !isDiscarded(refused.lane, refused.seq, refused.nonce)

@@ -21,7 +21,8 @@ package zonemap.ingest.commit
  * @param softWaitMillis how long a writer waits at the soft limit before it goes on
  * @param maxFileAgeMillis the age from which a writer refuses data files; half of the least age of gc, at most
  * @param gapsKept the numbers left out by a lane that a state lists, at most: the newest gaps between records
- * @param laneRetentionMillis how long a state lists a drawn lane after its last record, at least; `None` retires no lane
+ * @param laneRetentionMillis how long a state lists a lane after it was drawn, at least; a producer uses it for a quarter
+ *   of this time
  * @param tidyMillis how often a loop deletes files of the ingest root that nothing needs
  * @param blockLane whether a refused record blocks its lane until a person discards it, instead of being passed
  */
@@ -43,6 +44,10 @@ private[zonemap] final case class IngestSettings(
     softWaitMillis: Long = 10 * 1000,
     maxFileAgeMillis: Long = 36L * 3600 * 1000,
     gapsKept: Int = 16,
-    laneRetentionMillis: Option[Long] = None,
+    laneRetentionMillis: Long = 2 * 3600 * 1000,
     tidyMillis: Long = 3600 * 1000,
-    blockLane: Boolean = false)
+    blockLane: Boolean = false) {
+
+  /** How long a producer uses a lane that it has drawn. */
+  def laneMillis: Long = laneRetentionMillis / 4
+}

@@ -2,7 +2,7 @@ package zonemap.ingest.commit
 
 import zonemap.ingest.queue.{Delivered, RecordName}
 import zonemap.ingest.record.{IngestRecord, ShortText}
-import zonemap.ingest.table.{CheckedRecord, Gap, LanePlace, LaneView, Refusal, RefusalCode, RefusedRecord}
+import zonemap.ingest.table.{CheckedRecord, Gap, LanePlace, LaneView, Refusal, RefusalCode, RefusedRecord, TableView}
 
 /** What becomes of a refused record and its lane. */
 private[ingest] sealed trait RefusalEffect
@@ -60,7 +60,7 @@ private[ingest] final case class LaneDecision(
 /**
  * Walks the pending records of a lane in order of `seq` and follows the chain of `prevSeq` from the watermark.
  *
- * @param branchOf the branch whose committer handles a record
+ * @param view the branches of the table; each record, and each unreadable one, is handled by the committer of one
  * @param check the record with its data files, or why it is refused or held
  * @param confirmed whether a poll before this one delivered the record too
  * @param blocks whether a refused record ends the walk and stays pending
@@ -68,7 +68,7 @@ private[ingest] final case class LaneDecision(
  */
 private[ingest] class LaneWalk(
     branch: String,
-    branchOf: IngestRecord => String,
+    view: TableView,
     check: IngestRecord => Verdict,
     confirmed: RecordName => Boolean,
     blocks: RefusedRecord => Boolean,
@@ -83,12 +83,13 @@ private[ingest] class LaneWalk(
   private def refuseRetired(lane: LaneView, records: Seq[Delivered]): LaneDecision = LaneDecision(
     lane.watermark,
     refused = records.flatMap(behind(_, LanePlace.Retired)),
-    otherBranch = records.flatMap(_.content.toOption).map(branchOf).find(_ != branch))
+    otherBranch = records.flatMap(_.content.toOption).map(view.branchOf).find(_ != branch)
+  )
 
   private def follow(lane: LaneView, records: Seq[Delivered]): LaneDecision = {
     val bySeq = records.distinctBy(r => (r.name.seq, r.name.nonce)).groupBy(_.name.seq).toSeq.sortBy(_._1)
     val (passed, pending) = bySeq.span(_._1 <= lane.watermark)
-    val elsewhere = passed.flatMap(_._2).flatMap(_.content.toOption).map(branchOf).find(_ != branch)
+    val elsewhere = passed.flatMap(_._2).flatMap(_.content.toOption).map(view.branchOf).find(_ != branch)
     val start = LaneDecision(lane.watermark, otherBranch = elsewhere)
     val afterPassed = passed.foldLeft(start) { case (decision, (seq, same)) =>
       lane.place(seq) match {
@@ -110,7 +111,7 @@ private[ingest] class LaneWalk(
     val refusal = (place, delivered.content) match {
       case (LanePlace.Retired | LanePlace.Skipped(_) | LanePlace.Forgotten(_), Left(problem)) =>
         Some(Refusal(problem.code, problem.message))
-      case (_, Right(record)) if branchOf(record) != branch => None
+      case (_, Right(record)) if view.branchOf(record) != branch => None
       case (LanePlace.Skipped(Gap(after, before)), _) =>
         val why = s"its lane went on from record $after to record $before and left out this number; $TwoProducers"
         Some(Refusal(RefusalCode.Fork, why))
@@ -136,7 +137,7 @@ private[ingest] class LaneWalk(
 
   /** The decision with the readable records of a hole: the first one that the table accepts fills it. */
   private def fill(decision: LaneDecision, seq: Long, same: Seq[Delivered]): LaneDecision = {
-    val own = same.collect { case d @ Delivered(_, Right(record), _) if branchOf(record) == branch => d -> record }
+    val own = same.collect { case d @ Delivered(_, Right(record), _) if view.branchOf(record) == branch => d -> record }
     if (own.isEmpty) decision
     else
       firstAccepted(own) match {
@@ -171,8 +172,8 @@ private[ingest] class LaneWalk(
 
   /** Accepts the first record that the table accepts; if it accepts none, all are refused. */
   private def extend(decision: LaneDecision, chain: Seq[(Delivered, IngestRecord)]): (LaneDecision, Boolean) = {
-    val (own, other) = chain.partition { case (_, record) => branchOf(record) == branch }
-    if (own.isEmpty) (decision.copy(otherBranch = Some(branchOf(other.head._2))), true)
+    val (own, other) = chain.partition { case (_, record) => view.branchOf(record) == branch }
+    if (own.isEmpty) (decision.copy(otherBranch = Some(view.branchOf(other.head._2))), true)
     else
       firstAccepted(own) match {
         case Chosen(record) =>
@@ -219,20 +220,26 @@ private[ingest] class LaneWalk(
    * the watermark. A poll may miss a record that is appended while it runs, but the next poll does not; the decision
    * therefore needs two polls that agree.
    *
+   * Only one branch decides on an unreadable record: the fence of its commits separates the hole from a commit of another
+   * record of this number.
+   *
    * @param isBeside whether a later record follows the watermark
    */
   private def unreadable(decision: LaneDecision, same: Seq[Delivered], isBeside: Boolean): (LaneDecision, Boolean) = {
     val refusals = same.collect { case d @ Delivered(_, Left(problem), _) =>
       Refused(d, Refusal(problem.code, problem.message), if (isBeside) RefusalEffect.Beside else RefusalEffect.Pass)
     }
-    same.map(_.name).find(name => !confirmed(name)) match {
-      case Some(name)       => (decision.copy(unconfirmed = Some(name)), true)
-      case None if isBeside => (decision.copy(refused = decision.refused ++ refusals), false)
-      case None =>
-        val (refused, isOver) = refuse(decision, refusals)
-        val opened = if (isOver) Nil else same.filterNot(_.isReport).map(_.name.seq)
-        (refused.copy(opened = refused.opened ++ opened), isOver)
-    }
+    val reader = view.readerOf(same.head.name.lane)
+    if (reader != branch) (decision.copy(otherBranch = Some(reader)), true)
+    else
+      same.map(_.name).find(name => !confirmed(name)) match {
+        case Some(name)       => (decision.copy(unconfirmed = Some(name)), true)
+        case None if isBeside => (decision.copy(refused = decision.refused ++ refusals), false)
+        case None =>
+          val (refused, isOver) = refuse(decision, refusals)
+          val opened = if (isOver) Nil else same.filterNot(_.isReport).map(_.name.seq)
+          (refused.copy(opened = refused.opened ++ opened), isOver)
+      }
   }
 }
 

@@ -180,11 +180,13 @@ private[ingest] class Pass(
     val totals = states.own.fold(CommittedTotals(0, 0, 0, 0))(_.totals)
     val lanes = states.own.fold(Map.empty[String, Watermark])(_.lanes) ++
       plan.advanced(states, now, mostGaps(planned.polled))
-    val retirement = settings.laneRetentionMillis match {
-      case Some(retention) =>
-        Retirement.of(states, lanes, planned.polled.poll, record => view.branchOf(record) == branch, now - retention)
-      case None => Retirement(lanes, states.own.fold(IngestRecord.NoSeq)(_.retired))
-    }
+    val retirement = Retirement.of(
+      states,
+      lanes,
+      planned.polled.poll,
+      settings.laneRetentionMillis,
+      now,
+      own => files.createdAtMillis(own.pointer.statePath))
     LaneState(
       IngestPointer(states.own.fold(1L)(_.pointer.no + 1), environment.nonce(), queue.identity, view.tableUuid),
       branch,
@@ -198,7 +200,8 @@ private[ingest] class Pass(
         totals.files + plan.accepted.map(_.files.size).sum,
         totals.rows + plan.accepted.map(_.record.rows).sum
       ),
-      retirement.upTo
+      retirement.upTo,
+      retirement.times
     )
   }
 

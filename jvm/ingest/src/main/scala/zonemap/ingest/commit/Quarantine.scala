@@ -8,12 +8,20 @@ import org.apache.iceberg.shaded.com.fasterxml.jackson.databind.JsonNode
 import org.apache.iceberg.util.JsonUtil
 
 import zonemap.ingest.queue.{RecordName, SpoolNames}
-import zonemap.ingest.record.{RecordCodec, ShortText}
+import zonemap.ingest.record.{LaneName, RecordCodec, ShortText}
 import zonemap.ingest.store.IngestFiles
 import zonemap.ingest.table.Refusal
 
-/** Why and when a record was quarantined. */
-private[zonemap] final case class QuarantineReason(code: String, message: String, atMillis: Long)
+/**
+ * Why and when a record was quarantined, or has left the quarantine.
+ *
+ * @param requeuedTo the lane and the nonce of its copy, if a person has appended it again; the `seq` of a copy is 0
+ */
+private[zonemap] final case class QuarantineReason(
+    code: String,
+    message: String,
+    atMillis: Long,
+    requeuedTo: Option[(String, String)] = None)
 
 /**
  * The folder of the records that were refused for good. A record is put here only after a commit has listed it as
@@ -41,9 +49,21 @@ private[zonemap] final class Quarantine(files: IngestFiles) {
     catch { case NonFatal(e) => QuarantineReason(Unreadable, s"the reason cannot be read: ${e.getMessage}", 0L) }
   }
 
-  def delete(name: RecordName): Unit = {
+  /** The reasons of the records of a lane and `seq`, also of those that have left the quarantine, by their nonces. */
+  def reasons(lane: String, seq: Long): Map[String, QuarantineReason] = files
+    .list(s"${SpoolNames.Quarantine}/${LaneName.encode(lane)}")
+    .map(_.path)
+    .filter(path => path.endsWith(WhySuffix) || path.endsWith(RecordSuffix))
+    .flatMap(path => SpoolNames.parse(SpoolNames.Quarantine, s"${path.dropRight(WhySuffix.length)}$RecordSuffix", 0))
+    .filter(_.seq == seq)
+    .distinct
+    .map(name => name.nonce -> reason(name).getOrElse(QuarantineReason(Unreadable, "the reason is missing", 0)))
+    .toMap
+
+  /** Deletes a record; the reason says from now on what became of it. */
+  def remove(name: RecordName, reason: QuarantineReason): Unit = {
+    files.replace(whyOf(name), json(reason).getBytes(UTF_8))
     files.delete(pathOf(name))
-    files.delete(whyOf(name))
   }
 
   /** Marks a pending record that blocks its lane, so that the next pass quarantines it and goes on. */
@@ -64,13 +84,14 @@ private[zonemap] final class Quarantine(files: IngestFiles) {
   private def pathOf(name: RecordName): String =
     SpoolNames.record(SpoolNames.Quarantine, name.lane, name.seq, name.nonce)
 
-  private def whyOf(name: RecordName): String = pathOf(name).stripSuffix(RecordSuffix) + ".why"
+  private def whyOf(name: RecordName): String = pathOf(name).stripSuffix(RecordSuffix) + WhySuffix
 
   private def markOf(name: RecordName): String = pathOf(name).stripSuffix(RecordSuffix) + MarkSuffix
 }
 
 private[zonemap] object Quarantine {
   private val RecordSuffix = ".rec"
+  private val WhySuffix = ".why"
   private val MarkSuffix = ".discard"
   private val MaxReasonBytes = 1 << 20
   private val Unreadable = "unknown"
@@ -81,6 +102,10 @@ private[zonemap] object Quarantine {
       json.writeStringField("code", reason.code)
       json.writeStringField("message", ShortText.of(reason.message))
       json.writeNumberField("when-ms", reason.atMillis)
+      reason.requeuedTo.foreach { case (lane, nonce) =>
+        json.writeStringField("requeued-lane", lane)
+        json.writeStringField("requeued-nonce", nonce)
+      }
       json.writeEndObject()
     },
     false
@@ -89,5 +114,7 @@ private[zonemap] object Quarantine {
   private def parse(node: JsonNode): QuarantineReason = QuarantineReason(
     JsonUtil.getString("code", node),
     JsonUtil.getString("message", node),
-    JsonUtil.getLong("when-ms", node))
+    JsonUtil.getLong("when-ms", node),
+    Option(JsonUtil.getStringOrNull("requeued-lane", node)).map(_ -> JsonUtil.getString("requeued-nonce", node))
+  )
 }

@@ -2,48 +2,74 @@ package zonemap.ingest.commit
 
 import zonemap.ingest.queue.Poll
 import zonemap.ingest.record.{IngestRecord, LaneName}
-import zonemap.ingest.table.{BranchStates, Watermark}
+import zonemap.ingest.table.{BranchStates, LaneState, StateTime, Watermark}
 
 /**
- * The lanes that the next state of a branch lists, and up to which number all other drawn lanes are retired.
+ * What the next state of a branch has of its drawn lanes.
  *
- * @param upTo `-1` if no lane was ever retired
+ * @param lanes the lanes that it lists
+ * @param upTo drawn lanes of the branch up to this number that it does not list are retired; `-1` if none is
+ * @param times when some of the states before it were written
  */
-private[commit] final case class Retirement(lanes: Map[String, Watermark], upTo: Long)
+private[commit] final case class Retirement(lanes: Map[String, Watermark], upTo: Long, times: Seq[StateTime])
 
-/** Decides which drawn lanes a commit forgets. Clocks decide when; that no record is committed twice needs none. */
+/**
+ * Decides which drawn lanes a commit forgets. All times are those of the store: when it has written the state files of
+ * the branch. They decide when; that no record is committed twice needs none.
+ *
+ * The commit number `k` loads the pointer `k - 1` before it writes the state `k`, so a name with a number up to `k - 2`
+ * was drawn before that file was written. The state that this pass has loaded was written before its poll. If both files
+ * are `retention` apart, all such names are at least as old as that at the time of the poll, and their producers, which
+ * use a name for a quarter of this time, have ended: the poll names each lane of which a record waits.
+ */
 private[commit] object Retirement {
 
+  /** The times of the states that a state lists are a part of the retention apart. */
+  private val Parts = 24
+
   /**
-   * A lane is idle if its last record was committed before `idleSince` and the poll names no record of it. Its name was
-   * drawn from the number of a pointer that a commit at that time has replaced, so no name is drawn from this number,
-   * or from a smaller one, since then. All idle lanes up to the greatest such number are retired, but the number stays
-   * below that of each lane of a pending record that the state does not list: its record would be refused.
-   *
    * @param lanes those of the branch, with the records of the commit
-   * @param isOwn whether the committer of the branch handles a record
+   * @param poll the poll of the pass; one that is not complete retires nothing
+   * @param createdAt when the state file of a commit was written
    */
   def of(
       states: BranchStates,
       lanes: Map[String, Watermark],
       poll: Poll,
-      isOwn: IngestRecord => Boolean,
-      idleSince: Long): Retirement = {
-    val before = states.own.fold(IngestRecord.NoSeq)(_.retired)
-    val current = states.own.fold(IngestRecord.NoSeq)(_.pointer.no)
-    if (!poll.complete) Retirement(lanes, before)
-    else {
-      val stuck = (poll.unreadable ++ poll.undeleted).map(_.name.lane)
-      val polled = poll.records.map(_.name.lane).toSet ++ stuck
-      val idle = for {
-        (lane, watermark) <- lanes
-        no <- LaneName.drawnAt(lane)
-        if no < current && watermark.atMillis <= idleSince && !polled(lane)
-      } yield lane -> no
-      val waiting = poll.records.filter(_.content.forall(isOwn)).map(_.name.lane) ++ stuck
-      val least = waiting.filterNot(lanes.contains).flatMap(LaneName.drawnAt).filter(_ > before).minOption
-      val upTo = idle.values.filter(no => least.forall(no < _)).maxOption.fold(before)(math.max(before, _))
-      Retirement(lanes -- idle.collect { case (lane, no) if no <= upTo => lane }, upTo)
-    }
+      retention: Long,
+      nowMillis: Long,
+      createdAt: LaneState => Option[Long]): Retirement = {
+    val before =
+      Retirement(lanes, states.own.fold(IngestRecord.NoSeq)(_.retired), states.own.fold(Seq.empty[StateTime])(_.times))
+    states.own
+      .filter(_ => poll.complete && before.times.lastOption.forall(isDue(_, retention, nowMillis)))
+      .flatMap(own => createdAt(own).map(StateTime(own.pointer.no, _)))
+      .fold(before)(advanced(states, before, poll, retention, _))
+  }
+
+  /** The clock of the committer only saves requests to the store. */
+  private def isDue(last: StateTime, retention: Long, nowMillis: Long): Boolean =
+    Elapsed.isAtLeast(retention / Parts, last.atMillis, nowMillis)
+
+  private def advanced(
+      states: BranchStates,
+      before: Retirement,
+      poll: Poll,
+      retention: Long,
+      current: StateTime): Retirement = {
+    val earlier = before.times.filter(_.atMillis < current.atMillis)
+    val isNew = earlier.lastOption.forall(current.atMillis - _.atMillis >= retention / Parts)
+    val times = if (isNew) earlier :+ current else earlier
+    val (old, young) = times.partition(_.atMillis <= current.atMillis - retention)
+    val upTo = old.lastOption.fold(before.upTo)(time => math.max(before.upTo, time.no - 2))
+    val named = (poll.records.map(_.name) ++ (poll.unreadable ++ poll.undeleted).map(_.name)).map(_.lane).toSet
+    def isOver(lane: String) = LaneName.drawnAt(lane, states.branch).exists(_ <= upTo)
+    val waiting = named.filter(lane => isOver(lane) && !before.lanes.contains(lane) && !states.hasRetired(lane))
+    Retirement(
+      before.lanes.filterNot { case (lane, _) => !named(lane) && (isOver(lane) || states.hasRetired(lane)) } ++
+        waiting.map(_ -> Watermark(IngestRecord.NoSeq, current.atMillis)),
+      upTo,
+      old.takeRight(1) ++ young
+    )
   }
 }

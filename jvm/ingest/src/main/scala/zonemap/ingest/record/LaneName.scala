@@ -6,6 +6,8 @@ import java.nio.charset.{CharacterCodingException, CodingErrorAction}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.UUID
 
+import zonemap.core.io.Checksums
+
 /**
  * Names of lanes. A lane is the identity of one producer: `stream-<query id>` for a streaming query, a drawn name for a
  * batch job, or a name that a producer keeps over its restarts.
@@ -19,20 +21,30 @@ private[zonemap] object LaneName {
   val MaxEncodedBytes = 200
 
   private val Hex = "0123456789ABCDEF"
-  private val Drawn = "drawn-(0|[1-9][0-9]{0,17})-[0-9a-f]{32}".r
+  private val Drawn = "drawn-(0|[1-9][0-9]{0,17})-([0-9a-f]{8})[0-9a-f]{24}".r
 
   /**
-   * A new name for a lane that no other producer will use, and that the state may retire.
+   * A new name for a lane that no other producer will use, and that the state of its branch may retire. It has 96 random
+   * bits.
    *
    * @param no the number of the pointer of the branch, 0 before the first commit
    */
-  def draw(no: Long): String = s"drawn-$no-${UUID.randomUUID().toString.replace("-", "")}"
+  def draw(no: Long, branch: String): String =
+    s"drawn-$no-${digest(branch)}${UUID.randomUUID().toString.filter(_ != '-').takeRight(24)}"
 
   /** The number from which the name of a lane was drawn; `None` for any other name. */
   def drawnAt(lane: String): Option[Long] = lane match {
-    case Drawn(no) => Some(no.toLong)
-    case _         => None
+    case Drawn(no, _) => Some(no.toLong)
+    case _            => None
   }
+
+  /** As [[drawnAt]], for the lanes of one branch; `None` for those of other branches. */
+  def drawnAt(lane: String, branch: String): Option[Long] = lane match {
+    case Drawn(no, of) if of == digest(branch) => Some(no.toLong)
+    case _                                     => None
+  }
+
+  private def digest(branch: String): String = Checksums.sha256(branch, 4)
 
   /**
    * The lane as the name of a folder.

@@ -4,7 +4,7 @@ import java.io.FileNotFoundException
 import java.util.concurrent.ConcurrentHashMap
 
 import scala.jdk.CollectionConverters._
-import scala.util.Using
+import scala.util.{Try, Using}
 
 import org.apache.iceberg.exceptions.{AlreadyExistsException, NotFoundException}
 import org.apache.iceberg.io.{FileIO, SupportsBulkOperations, SupportsPrefixOperations}
@@ -45,10 +45,17 @@ private[store] final class FileIOFiles(io: FileIO with SupportsPrefixOperations,
     if (file.exists()) orMissing(file.getLength) else None
   }
 
+  /** Most stores list a file by its own name; of others, the whole folder is listed. */
+  override def createdAtMillis(path: String): Option[Long] =
+    Try(listed(at(path)).find(_.path == path).map(_.modifiedAtMillis)).toOption.flatten
+      .orElse(super.createdAtMillis(path))
+
+  override def list(folder: String): Seq[StoredIngestFile] = listed(at(folder) + "/")
+
   /** A folder that does not exist is empty; a failure after the first file is no end of the listing. */
-  override def list(folder: String): Seq[StoredIngestFile] =
+  private def listed(prefix: String): Seq[StoredIngestFile] =
     orMissing {
-      val files = io.listPrefix(at(folder) + "/").iterator().asScala
+      val files = io.listPrefix(prefix).iterator().asScala
       files.hasNext: Unit
       files
     }.getOrElse(Iterator.empty)

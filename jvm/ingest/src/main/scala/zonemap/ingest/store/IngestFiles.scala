@@ -46,6 +46,10 @@ private[zonemap] trait IngestFiles {
   /** The length of a file; `None` if it does not exist. */
   def length(path: String): Option[Long]
 
+  /** When a file was created, by the clock of the store; `None` if it does not exist. */
+  def createdAtMillis(path: String): Option[Long] =
+    list(path.take(path.lastIndexOf('/'))).find(_.path == path).map(_.modifiedAtMillis)
+
   /**
    * All files below a folder, in no order, without temporary files. A file that is created while the listing runs may
    * be missing, even if a file that was created after it is listed.

@@ -74,6 +74,10 @@ private[store] final class LocalFiles(override val root: String) extends IngestF
     names(start).map(name => name -> names(start.resolve(name))).filter(_._2.nonEmpty).toMap
   }
 
+  override def createdAtMillis(path: String): Option[Long] =
+    try Some(Files.getLastModifiedTime(folder.resolve(path)).toMillis)
+    catch { case _: NoSuchFileException => None }
+
   override def temporary(): Seq[StoredIngestFile] = walk("", LocalFiles.isTemporary).found.toSeq
 
   private def walk(below: String, isWanted: String => Boolean = !_.startsWith(".")): Visitor = {

@@ -19,7 +19,10 @@ private[zonemap] final case class BranchStates(
     others: Seq[LaneState]) {
 
   def lane(lane: String): LaneView =
-    LaneView(own.flatMap(_.lanes.get(lane)), others.flatMap(_.lanes.get(lane)), own.exists(_.hasRetired(lane)))
+    LaneView(own.flatMap(_.lanes.get(lane)), others.flatMap(_.lanes.get(lane)), hasRetired(lane))
+
+  /** Whether a branch has retired the lane, so that no branch commits a record of it. */
+  def hasRetired(lane: String): Boolean = own.exists(_.hasRetired(lane)) || others.exists(_.hasRetired(lane))
 
   /** The watermark of a lane; `-1` if no branch knows the lane. */
   def watermark(lane: String): Long = this.lane(lane).watermark

@@ -2,7 +2,7 @@ package zonemap.ingest.table
 
 import org.apache.iceberg.DataFile
 
-import zonemap.ingest.record.IngestRecord
+import zonemap.ingest.record.{IngestRecord, LaneName}
 
 /** Why a record cannot be committed. */
 private[zonemap] final case class Refusal(code: String, message: String)
@@ -46,6 +46,13 @@ private[zonemap] trait TableView {
   /** The branch whose committer handles a record; that of `main` handles the records of branches that do not exist. */
   final def branchOf(record: IngestRecord): String =
     if (hasBranch(record.branch)) record.branch else IngestRecord.MainBranch
+
+  /** The branch whose committer refuses the unreadable records of a lane: that of a drawn lane, `main` otherwise. */
+  final def readerOf(lane: String): String =
+    branches.find(LaneName.drawnAt(lane, _).isDefined).getOrElse(IngestRecord.MainBranch)
+
+  /** The branches that exist. */
+  def branches: Seq[String]
 
   /** The branches with a pointer property. */
   def pointerBranches: Seq[String]

@@ -16,6 +16,7 @@ private[zonemap] final case class Gap(after: Long, before: Long) {
 /**
  * The watermark of a lane in one branch: every record of the lane up to `seq` is committed or quarantined.
  *
+ * @param seq -1 for a lane of which a record waits, and none is settled
  * @param atMillis when the committer moved it, for people
  * @param holes the numbers up to `seq` whose only record could not be read, the greatest ones. Its producer may not know
  *   that it was appended, and may append the same number again: that record fills the hole, once
@@ -59,6 +60,9 @@ private[zonemap] object Watermark {
  */
 private[zonemap] final case class CommittedTotals(commits: Long, records: Long, files: Long, rows: Long)
 
+/** When the state file of a commit was written, by the clock of the store. */
+private[zonemap] final case class StateTime(no: Long, atMillis: Long)
+
 /**
  * The state of a branch of a table after one commit, as its state file holds it. Immutable.
  *
@@ -66,7 +70,9 @@ private[zonemap] final case class CommittedTotals(commits: Long, records: Long, 
  * @param baseSnapshotId the head of the branch before this commit, `-1` if it had none
  * @param lanes the watermark of each lane
  * @param quarantined the refused records that may not be in the quarantine folder yet
- * @param retired drawn lanes up to this number that are not listed are retired; `-1` if none is. It never decreases
+ * @param retired drawn lanes of the branch up to this number that are not listed are retired; `-1` if none is. It never
+ *   decreases
+ * @param times when some of the states before this one were written, in order of their numbers
  */
 private[zonemap] final case class LaneState(
     pointer: IngestPointer,
@@ -76,9 +82,10 @@ private[zonemap] final case class LaneState(
     lanes: Map[String, Watermark],
     quarantined: Seq[RefusedRecord],
     totals: CommittedTotals,
-    retired: Long = IngestRecord.NoSeq) {
+    retired: Long = IngestRecord.NoSeq,
+    times: Seq[StateTime] = Nil) {
 
   /** Whether the state has forgotten the lane, or would have: none of its records is committed any more. */
   def hasRetired(lane: String): Boolean =
-    retired >= 0 && !lanes.contains(lane) && LaneName.drawnAt(lane).exists(_ <= retired)
+    retired >= 0 && !lanes.contains(lane) && LaneName.drawnAt(lane, branch).exists(_ <= retired)
 }

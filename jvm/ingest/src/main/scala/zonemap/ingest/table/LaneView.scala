@@ -31,7 +31,7 @@ private[zonemap] object LanePlace {
  *
  * @param own the watermark in the state of the branch that looks at the lane
  * @param others those in the states of the other branches
- * @param isRetired whether the state of the branch that looks at the lane has retired it
+ * @param isRetired whether the state of the branch of the lane has retired it
  */
 private[zonemap] final case class LaneView(own: Option[Watermark], others: Seq[Watermark], isRetired: Boolean = false) {
   import LanePlace._
@@ -44,7 +44,7 @@ private[zonemap] final case class LaneView(own: Option[Watermark], others: Seq[W
   /** The holes of all branches that no branch has filled. */
   lazy val holes: Set[Long] = all.flatMap(_.holes).toSet -- all.flatMap(_.filled)
 
-  /** A number that another branch has settled remains settled when this branch has retired the lane. */
+  /** A number that another branch has settled remains settled when the branch of the lane has retired it. */
   def place(seq: Long): LanePlace = listed(seq) match {
     case Settled => Settled
     case place   => if (isRetired) Retired else place

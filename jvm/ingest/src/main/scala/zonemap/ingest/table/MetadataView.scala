@@ -21,6 +21,9 @@ private[table] final class MetadataView(metadata: TableMetadata, io: FileIO) ext
   override def hasBranch(branch: String): Boolean =
     branch == IngestRecord.MainBranch || Option(metadata.ref(branch)).exists(_.isBranch)
 
+  override def branches: Seq[String] =
+    metadata.refs().asScala.collect { case (name, ref) if ref.isBranch => name }.toSeq
+
   override def pointerBranches: Seq[String] = IngestPointer.branches(metadata)
 
   override def pointer(branch: String): Option[String] = IngestPointer.textOf(metadata, branch)

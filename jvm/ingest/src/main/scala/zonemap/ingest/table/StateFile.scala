@@ -43,6 +43,7 @@ private[zonemap] object StateFile {
           json.writeNumberField("base-snapshot-id", state.baseSnapshotId)
           writeLanes(json, state.lanes)
           if (state.retired >= 0) json.writeNumberField("retired", state.retired)
+          writeNumbers(json, "times", state.times.flatMap(time => Seq(time.no, time.atMillis)))
           RefusedRecord.write(json, "quarantined", state.quarantined)
           writeTotals(json, state.totals)
           json.writeEndObject()
@@ -115,7 +116,8 @@ private[zonemap] object StateFile {
         JsonUtil.getLong("records", stats),
         JsonUtil.getLong("files", stats),
         JsonUtil.getLong("rows", stats)),
-      if (format == Format) IngestRecord.NoSeq else JsonUtil.getLong("retired", node)
+      if (format == Format) IngestRecord.NoSeq else JsonUtil.getLong("retired", node),
+      numbers(node, "times").grouped(2).map(time => StateTime(time.head, time.last)).toSeq
     )
   }
 

@@ -24,7 +24,8 @@ private[zonemap] final class LaneWriter private (
     val branch: String,
     val lane: String,
     writer: String,
-    opened: LaneTail) {
+    opened: LaneTail,
+    age: Option[LaneAge]) {
   private var tail = opened
   private val pressure = new BackPressure(target.name, lane, target.queue, settings)
 
@@ -43,8 +44,8 @@ private[zonemap] final class LaneWriter private (
    *   ago are refused, because gc may have deleted them already
    * @param schemaId the schema with which the files were written; `None`: the current one of the table
    * @throws BackPressureException if the queue is at its hard limit; nothing was appended
-   * @throws IllegalArgumentException if the lane has passed `seq`, there are no files, a file is too old, or the table
-   *   does not have the partition spec of a file; nothing was appended
+   * @throws IllegalArgumentException if the lane has passed `seq`, there are no files, a file is too old, the table does
+   *   not have the partition spec of a file, or the lane was drawn too long ago; nothing was appended
    */
   def append(seq: Long, files: Seq[DataFile], startedAtMillis: Long, schemaId: Option[Int] = None): Receipt =
     synchronized {
@@ -54,6 +55,7 @@ private[zonemap] final class LaneWriter private (
       previous.fold(repeated(seq)) { prevSeq =>
         check(seq, files, now - startedAtMillis)
         pressure.await()
+        if (age.exists(_.isOver)) throw new IllegalArgumentException(tooOld(seq))
         val accepted = retried(recordOf(seq, prevSeq, files, now, schemaId), LaneWriter.Pauses)
         pressure.added()
         tail = LaneTail(math.max(seq, tail.last), tail.open - seq)
@@ -68,7 +70,7 @@ private[zonemap] final class LaneWriter private (
   @tailrec
   private def retried(record: IngestRecord, pauses: Seq[Long]): Receipt =
     (try Right(target.queue.append(record))
-    catch { case NonFatal(e) if pauses.nonEmpty && !e.isInstanceOf[IllegalArgumentException] => Left(e) }) match {
+    catch { case NonFatal(e) if pauses.nonEmpty && isRepeatable(e) => Left(e) }) match {
       case Right(receipt) => receipt
       case Left(error) =>
         LaneWriter.log.warn(
@@ -77,6 +79,13 @@ private[zonemap] final class LaneWriter private (
         Thread.sleep(pauses.head)
         retried(record.copy(nonce = Nonce.draw()), pauses.tail)
     }
+
+  private def isRepeatable(error: Throwable): Boolean =
+    !error.isInstanceOf[IllegalArgumentException] && !age.exists(_.isOver)
+
+  private def tooOld(seq: Long): String =
+    s"Cannot append record $seq to lane '$lane' of '${target.name}': the lane was drawn ${settings.laneMillis / 60000} " +
+      "minutes ago, and the committer may retire it. Write again, so that another lane is drawn."
 
   /**
    * A producer repeats only its last append. An earlier number therefore comes from other data: of a run out of order,
@@ -161,18 +170,25 @@ private[zonemap] object LaneWriter {
       throw new IllegalArgumentException(
         s"Cannot open the lane '$lane' of '${target.name}': a producer draws a name of this form, uses it alone, and " +
           "the committer retires it. Give the lane another name.")
-    opened(target, settings, branch, _ => lane, writer)
+    opened(target, settings, branch, _ => lane, writer, None)
   }
 
   /**
-   * Opens a lane with a new name, which no other producer uses. The committer retires a drawn lane, so the appends must
-   * follow at once, each within minutes of the one before.
+   * Opens a lane with a new name, which no other producer uses, for [[IngestSettings.laneMillis]].
    *
+   * @param clocks the time in milliseconds by each clock of this process
    * @throws IllegalArgumentException if the table has no such branch
    * @throws zonemap.ingest.table.IngestStoppedException as for [[open]]
    */
-  def draw(target: IngestTarget, settings: IngestSettings, branch: String, writer: String): LaneWriter =
-    opened(target, settings, branch, pointer => LaneName.draw(pointer.fold(0L)(_.no)), writer)
+  def draw(
+      target: IngestTarget,
+      settings: IngestSettings,
+      branch: String,
+      writer: String,
+      clocks: () => Seq[Long] = () => LaneAge.clocks): LaneWriter = {
+    val age = new LaneAge(settings.laneMillis, clocks)
+    opened(target, settings, branch, pointer => LaneName.draw(pointer.fold(0L)(_.no), branch), writer, Some(age))
+  }
 
   /** @param name the name of the lane, by the pointer of the branch */
   private def opened(
@@ -180,13 +196,14 @@ private[zonemap] object LaneWriter {
       settings: IngestSettings,
       branch: String,
       name: Option[IngestPointer] => String,
-      writer: String): LaneWriter = {
+      writer: String,
+      age: Option[LaneAge]): LaneWriter = {
     val metadata = target.operations.refresh()
     val refs = metadata.refs().asScala
     if (branch != IngestRecord.MainBranch && !refs.get(branch).exists(_.isBranch))
       throw new IllegalArgumentException(
         s"Cannot append to branch '$branch' of '${target.name}': the table has no such branch. Create the branch first.")
     val lane = name(IngestPointer.textOf(metadata, branch).map(IngestPointer.parse))
-    new LaneWriter(target, settings, branch, lane, writer, LaneTail.read(target, branch, lane))
+    new LaneWriter(target, settings, branch, lane, writer, LaneTail.read(target, branch, lane), age)
   }
 }

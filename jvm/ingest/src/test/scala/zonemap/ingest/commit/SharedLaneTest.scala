@@ -5,7 +5,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import zonemap.ingest.{IngestTable, IngestTables}
 import zonemap.ingest.admin.{IngestAdmin, Visibility}
 import zonemap.ingest.queue.{Receipt, SpoolNames}
-import zonemap.ingest.table.RefusalCode
+import zonemap.ingest.table.{IcebergIngestCatalog, RefusalCode}
 import zonemap.ingest.write.LaneWriter
 
 /** Records of producers that use one lane at the same time are committed or quarantined, none of them silently dropped. */
@@ -68,6 +68,38 @@ class SharedLaneTest extends AnyFunSuite {
     }
     drain(t)
     assert(codes(t).isEmpty && t.target.queue.names().isEmpty && live(t) == Seq("a10", "a20", "a30"))
+  }
+
+  test("one branch decides on an unreadable record, so that the record that replaces it is committed once") {
+    val t = table()
+    put(t, t.lane("c"), 0)
+    drain(t)
+    t.reload().manageSnapshots().createBranch("audit").commit()
+    put(t, t.lane("b", "audit"), 0)
+    put(t, t.lane("a"), 0)
+    val first = t.target.queue.pendingOf("a").head
+    def deliver(bytes: Array[Byte]) =
+      t.target.files.replace(SpoolNames.record(SpoolNames.Pending, "a", 0, first.name.nonce), bytes)
+    deliver(first.bytes.take(20))
+    val target = t.target
+    val environment = new PassEnvironment {
+      override def nowMillis(): Long = t.clock.millis()
+      override def pause(attempts: Int): Unit = ()
+    }
+    val catalog = new IcebergIngestCatalog(target.name, target.operations)
+    val audit = new Pass("audit", catalog, target.queue, target.files, t.settings, environment)
+    val suspended = Iterator
+      .iterate[PassState](PassState.Begin)(audit.step)
+      .collectFirst { case planned: PassState.Planned => planned }
+      .get
+    t.pass()
+    put(t, t.lane("a"), 0)
+    t.pass()
+    Iterator.iterate[PassState](suspended)(audit.step).find(_.isInstanceOf[PassState.Done]): Unit
+    deliver(first.bytes)
+    drain(t)
+    assert(t.live().size == 2 && t.live("audit").size == 2)
+    assert(codes(t).map(_._1) == Seq(0L) && t.target.queue.names().isEmpty)
   }
 
   test("an unreadable record whose append is repeated for another branch is replaced by it, once") {

@@ -32,14 +32,36 @@ class SimTable(val world: SimWorld) {
   /** The (lane, seq) whose append returned. */
   val accepted: mutable.LinkedHashSet[(String, Long)] = mutable.LinkedHashSet.empty
 
+  /** When each drawn lane was drawn, by the true time. */
+  val drawnAt: mutable.HashMap[String, Long] = mutable.HashMap.empty
+
+  /** The accepted (lane, seq) whose append landed two hours after the lane was drawn: a committer may refuse them. */
+  val hung: mutable.HashSet[(String, Long)] = mutable.HashSet.empty
+
+  /** Whether the polls of committers leave out no record. */
+  var pollsAll = false
+
+  /** Whether a branch was dropped. */
+  var dropped = false
+
+  /** The (lane, seq) of a record that a person has appended again, and those of its copy. */
+  val requeued: mutable.HashMap[(String, Long), (String, Long)] = mutable.HashMap.empty
+
+  def accept(lane: String, seq: Long): Unit = {
+    world.trace(s"accepted $lane-$seq")
+    if (accepted.add((lane, seq)) && drawnAt.get(lane).exists(world.trueMillis - _ >= 2 * SimWorld.Hour))
+      hung += ((lane, seq)): Unit
+  }
+
   /** The (lane, seq) whose record or files were damaged: each may be committed or refused. */
   val damaged: mutable.HashSet[(String, Long)] = mutable.HashSet.empty
 
   /** The lanes that two producers use at the same time: some of their records are refused, or wait for a person. */
   val shared: mutable.HashSet[String] = mutable.HashSet.empty
 
-  /** Whether the producer makes a record for another table, which must be refused. */
-  def isWrong(lane: String, seq: Long): Boolean = math.abs((lane, seq, world.seed).hashCode) % 25 == 0
+  /** Whether the producer makes a record for another table, which must be refused; a person may append it to this one. */
+  def isWrong(lane: String, seq: Long): Boolean =
+    !lane.startsWith("requeue-") && math.abs((lane, seq, world.seed).hashCode) % 25 == 0
   private var nonces = 0L
 
   def nonce(): String = {
@@ -68,7 +90,13 @@ final case class WriterState(
  * @param first whether it is the first of the producers of its lane
  * @param skips whether it leaves out many numbers when it opens its lane, as in a store without locks
  */
-final class SimWriter(table: SimTable, lane: String, records: Int, skips: Boolean = false, first: Boolean = true)
+final class SimWriter(
+    table: SimTable,
+    lane: String,
+    records: Int,
+    skips: Boolean = false,
+    first: Boolean = true,
+    branch: String = IngestRecord.MainBranch)
     extends Actor {
   private val world = table.world
   private var state = WriterState()
@@ -111,7 +139,7 @@ final class SimWriter(table: SimTable, lane: String, records: Int, skips: Boolea
 
   private def lastOf(): Long = {
     val pending = table.queue.pendingOf(lane).map(_.withoutFiles).toVector
-    val (_, states) = BranchStates.load(table.catalog, IngestRecord.MainBranch, table.files, table.queue.identity)
+    val (_, states) = BranchStates.load(table.catalog, branch, table.files, table.queue.identity)
     LaneTail.of(states.watermark(lane), states.lane(lane).holes, pending).last
   }
 
@@ -128,7 +156,7 @@ final class SimWriter(table: SimTable, lane: String, records: Int, skips: Boolea
     IngestRecord(
       table.queue.identity,
       uuid,
-      IngestRecord.MainBranch,
+      branch,
       lane,
       seq,
       prevSeq,
@@ -149,8 +177,7 @@ final class SimWriter(table: SimTable, lane: String, records: Int, skips: Boolea
     if (clock.millis() - startedAtMillis > 36 * SimWorld.Hour) state = state.copy(written = None)
     else {
       table.queue.append(record.copy(nonce = table.nonce(), createdAtMillis = clock.millis()))
-      world.trace(s"accepted $lane-${record.seq}")
-      table.accepted += ((lane, record.seq))
+      table.accept(lane, record.seq)
       state = state.copy(last = Some(record.seq), written = None, appends = state.appends + 1)
     }
 }
@@ -177,25 +204,25 @@ final class SimCommitter(table: SimTable, chosen: Option[IngestSettings] = None,
   private val clock = new SimClock(world, if (chosen.isEmpty) SimCommitter.MostSkewHours else 0)
 
   /** Records of a shared lane may be held. This committer defers no lanes, so its polls need room for them. */
-  private def heldRecords: Int = if (table.shared.isEmpty) 0 else 100
+  private def heldRecords: Int = if (table.shared.isEmpty && !table.pollsAll) 0 else 100
   private val settings = chosen.getOrElse(
     IngestSettings(
       maxRecordsPerCommit = 1 + world.rng.int(6) + heldRecords,
       maxFilesPerCommit = 1 + world.rng.int(8),
       quarantineMillis = 60000,
       checkFilesAfterMillis = if (world.has(Guard.HeadCheck)) 600000 else Long.MaxValue,
-      gapsKept = 1 + (world.seed % 7).toInt,
-      laneRetentionMillis = Some(2 * SimWorld.Hour)
+      gapsKept = 1 + (world.seed % 7).toInt
     ))
   private val environment = new PassEnvironment {
     override def nowMillis(): Long = clock.millis()
     override def pause(attempts: Int): Unit = ()
     override def nonce(): String = table.nonce()
   }
-  private var pass = started()
+  private var queue = table.opened()
+  private var pass = started(IngestRecord.MainBranch)
 
-  private def started() =
-    new SimPass(table, catalog.getOrElse(table.catalog), table.opened(), settings, environment)
+  private def started(branch: String) =
+    new SimPass(branch, table, catalog.getOrElse(table.catalog), queue, settings, environment)
 
   /** Whether the queue belongs to another table. */
   var isStopped = false
@@ -209,7 +236,8 @@ final class SimCommitter(table: SimTable, chosen: Option[IngestSettings] = None,
   /** Continues from a state in a new process, whose queue remembers nothing. */
   def restore(saved: PassState): Unit = {
     state = saved
-    pass = started()
+    queue = table.opened()
+    pass = started(IngestRecord.MainBranch)
   }
 
   /** A failure ends the pass, as it does in a loop; the next one starts afresh. */
@@ -217,7 +245,8 @@ final class SimCommitter(table: SimTable, chosen: Option[IngestSettings] = None,
     try {
       state = pass.step(state)
       state match {
-        case PassState.Done(result, _, _) =>
+        case PassState.Done(result, others, _) =>
+          pass = started((others - result.branch).headOption.getOrElse(IngestRecord.MainBranch))
           result.outcome match {
             case PassOutcome.Stopped(code, _) if catalog.isDefined && SimCopies.isStop(code) =>
               isStopped = true
@@ -227,7 +256,11 @@ final class SimCommitter(table: SimTable, chosen: Option[IngestSettings] = None,
           }
         case _ => ()
       }
-    } catch { case _: IOException => state = PassState.Begin }
+    } catch {
+      case _: IOException =>
+        state = PassState.Begin
+        pass = started(IngestRecord.MainBranch)
+    }
 
   /**
    * Passes without faults until one is idle. Only a refused record waits for a time, `quarantineMillis` by clocks that
@@ -237,10 +270,14 @@ final class SimCommitter(table: SimTable, chosen: Option[IngestSettings] = None,
   def drain(): Unit = {
     state = PassState.Begin
     world.trueMillis += SimCommitter.MostSkewHours * SimWorld.Hour + settings.quarantineMillis
+    pass = started(IngestRecord.MainBranch)
     val most = 3 * (table.queue.names().size + 1)
-    val results = Iterator.fill(most)(pass.run().result)
+    val results = Iterator.fill(most) {
+      val main = pass.run()
+      main.result +: (main.otherBranches - IngestRecord.MainBranch).toSeq.map(started(_).run().result)
+    }
     assert(
-      results.exists(result => result.outcome == PassOutcome.Idle && !result.more),
+      results.exists(_.forall(result => result.outcome == PassOutcome.Idle && !result.more)),
       s"the committer does not come to rest in $most passes")
   }
 }
@@ -253,12 +290,13 @@ object SimCommitter {
 
 /** The product's pass, with some guards taken out. */
 final class SimPass(
+    branch: String,
     table: SimTable,
     catalog: SimCatalog,
     queue: SpoolQueue,
     settings: IngestSettings,
     environment: PassEnvironment)
-    extends Pass(IngestRecord.MainBranch, catalog, queue, table.files, settings, environment) {
+    extends Pass(branch, catalog, queue, table.files, settings, environment) {
   private val world = table.world
 
   override protected def planner(view: TableView, states: BranchStates): BatchPlanner =
@@ -275,7 +313,7 @@ final class SimPass(
           confirmed: RecordName => Boolean,
           batch: Batch): LaneWalk = new LaneWalk(
         states.branch,
-        _.branch,
+        view,
         check,
         if (world.has(Guard.SecondPoll)) confirmed else _ => true,
         _ => false,
@@ -308,7 +346,9 @@ final class SimPass(
   }
 
   private def unaware(states: BranchStates): BranchStates =
-    states.copy(own = states.own.map(_.copy(retired = IngestRecord.NoSeq)))
+    states.copy(
+      own = states.own.map(_.copy(retired = IngestRecord.NoSeq)),
+      others = states.others.map(_.copy(retired = IngestRecord.NoSeq)))
 
   private def withoutGaps(states: BranchStates): BranchStates = states.copy(own = states.own.map { state =>
     state.copy(lanes = state.lanes.view.mapValues(_.copy(gaps = Nil)).toMap)

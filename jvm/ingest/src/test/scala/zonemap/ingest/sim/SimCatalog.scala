@@ -9,22 +9,33 @@ import zonemap.ingest.record.{DataFilePath, IngestRecord}
 import zonemap.ingest.table._
 
 /** A snapshot; a snapshot of another writer has no pointer and no records. */
-final case class SimSnapshot(id: Long, parent: Long, pointer: Option[String], records: Seq[IngestRecord]) {
+final case class SimSnapshot(
+    id: Long,
+    parent: Long,
+    pointer: Option[String],
+    records: Seq[IngestRecord],
+    branch: String = IngestRecord.MainBranch) {
   lazy val paths: Seq[String] = records.flatMap(_.files.map(DataFilePath.of))
 }
 
 /**
  * The metadata of the table; a catalog swaps it if its version is the expected one.
  *
+ * @param properties the pointers of the branches
  * @param live the locations of the files of all snapshots: appends never remove one
  */
 final case class SimMetadata(
     version: Long,
-    property: Option[String],
+    properties: Map[String, String],
     snapshots: Vector[SimSnapshot],
-    live: Set[String] = Set.empty) {
-  def head: Long = snapshots.lastOption.fold(-1L)(_.id)
-  def pointer: Option[String] = property.orElse(snapshots.reverseIterator.flatMap(_.pointer).nextOption())
+    live: Set[String] = Set.empty,
+    branches: Set[String] = Set(IngestRecord.MainBranch)) {
+  def property: Option[String] = properties.get(IngestRecord.MainBranch)
+  def of(branch: String): Vector[SimSnapshot] = snapshots.filter(_.branch == branch)
+  def head(branch: String): Long = of(branch).lastOption.fold(-1L)(_.id)
+  def pointer: Option[String] = pointer(IngestRecord.MainBranch)
+  def pointer(branch: String): Option[String] =
+    properties.get(branch).orElse(of(branch).reverseIterator.flatMap(_.pointer).nextOption())
 }
 
 /** A request that a catalog has received. It lands only if the metadata still has the version of its base. */
@@ -59,7 +70,7 @@ final class SimCatalog(
     uuid: String,
     override val entry: CatalogEntry = CatalogEntry("db.events", None))
     extends IngestCatalog {
-  var metadata: SimMetadata = SimMetadata(0, None, Vector.empty)
+  var metadata: SimMetadata = SimMetadata(0, Map.empty, Vector.empty)
 
   private var late = Vector.empty[LateRequest]
 
@@ -75,22 +86,25 @@ final class SimCatalog(
   override def commit(commit: PointerCommit): Long = {
     val base = metadata
     world.interrupt()
-    if (world.has(Guard.Fence) && base.pointer != commit.from)
+    if (!base.branches(commit.branch) || (world.has(Guard.Fence) && base.pointer(commit.branch) != commit.from))
       throw new CommitStateUnknownException("simulated: fenced", new IllegalStateException("fenced"))
     val head = send(LateRequest(base.version, commit))
     if (!world.has(Guard.PointerWithFiles)) {
       world.interrupt()
-      metadata = metadata.copy(version = metadata.version + 1, property = Some(commit.to.text))
+      metadata = metadata.copy(
+        version = metadata.version + 1,
+        properties = metadata.properties.updated(commit.branch, commit.to.text))
     }
     head
   }
 
   private def append(m: SimMetadata, commit: PointerCommit): SimMetadata = {
     val pointer = Option.when(world.has(Guard.PointerWithFiles))(commit.to.text)
-    val snapshot = SimSnapshot(m.version + 1, m.head, pointer, commit.records.map(_.record))
+    val snapshot =
+      SimSnapshot(m.version + 1, m.head(commit.branch), pointer, commit.records.map(_.record), commit.branch)
     m.copy(
       version = m.version + 1,
-      property = pointer.orElse(m.property),
+      properties = m.properties ++ pointer.map(commit.branch -> _),
       snapshots = m.snapshots :+ snapshot,
       live = m.live ++ snapshot.paths)
   }
@@ -105,7 +119,7 @@ final class SimCatalog(
     world.interrupt()
     if (!swap(request))
       throw new CommitStateUnknownException(new CommitFailedException("simulated: conflict"))
-    val head = metadata.head
+    val head = metadata.head(request.commit.branch)
     world.interrupt()
     if (fate == 1) throw new CommitStateUnknownException(new java.io.IOException("simulated: response lost"))
     if (fate == 2) throw new CommitStateUnknownException(new CommitFailedException("simulated: wrongly reported"))
@@ -135,7 +149,7 @@ final class SimCatalog(
   /** Another writer commits, such as compaction: the head moves, the pointer does not. */
   def foreignCommit(): Unit = {
     val version = metadata.version + 1
-    val snapshot = SimSnapshot(version, metadata.head, None, Nil)
+    val snapshot = SimSnapshot(version, metadata.head(IngestRecord.MainBranch), None, Nil)
     metadata = metadata.copy(version = version, snapshots = metadata.snapshots :+ snapshot)
   }
 
@@ -144,9 +158,16 @@ final class SimCatalog(
 
   /** A person rolls the branch back; the property remains. */
   def rollBack(snapshots: Int): Unit = {
-    val (kept, gone) = metadata.snapshots.splitAt(metadata.snapshots.size - snapshots)
+    val gone = metadata.of(IngestRecord.MainBranch).takeRight(snapshots)
     abandoned ++= gone
-    metadata = metadata.copy(version = metadata.version + 1, snapshots = kept)
+    metadata = metadata.copy(version = metadata.version + 1, snapshots = metadata.snapshots.filterNot(gone.contains))
+  }
+
+  /** A person drops a branch, or creates it again; its pointer remains. */
+  def toggle(branch: String): Unit = {
+    val branches = if (metadata.branches(branch)) metadata.branches - branch else metadata.branches + branch
+    world.trace(s"branches: ${branches.mkString(" ")}")
+    metadata = metadata.copy(version = metadata.version + 1, branches = branches)
   }
 
   /** The locations of all live files. */
@@ -165,12 +186,13 @@ final class SimCatalog(
   private case class SimView(m: SimMetadata) extends TableView {
     override def toString: String = s"metadata ${m.version}"
     override def tableUuid: String = uuid
-    override def hasBranch(branch: String): Boolean = branch == IngestRecord.MainBranch
-    override def pointerBranches: Seq[String] = m.property.map(_ => IngestRecord.MainBranch).toSeq
-    override def pointer(branch: String): Option[String] = m.pointer
-    override def head(branch: String): Long = m.head
+    override def hasBranch(branch: String): Boolean = m.branches(branch)
+    override def branches: Seq[String] = m.branches.toSeq
+    override def pointerBranches: Seq[String] = m.properties.keys.toSeq.sorted
+    override def pointer(branch: String): Option[String] = m.pointer(branch)
+    override def head(branch: String): Long = m.head(branch)
     override def neverLanded(branch: String, base: Long): Boolean =
-      (base < 0 || m.snapshots.exists(_.id == base)) && m.snapshots.forall(_.pointer.isEmpty)
+      (base < 0 || m.snapshots.exists(_.id == base)) && m.of(branch).forall(_.pointer.isEmpty)
     override def manifests(branch: String): Int = 0
     override def snapshotOf(branch: String, pointer: String): Option[Long] =
       m.snapshots.find(_.pointer.contains(pointer)).map(_.id)

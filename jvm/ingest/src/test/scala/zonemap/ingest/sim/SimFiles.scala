@@ -51,6 +51,8 @@ final class SimFiles(world: SimWorld) extends IngestFiles {
 
   override def length(path: String): Option[Long] = files.get(path).map(_._1.length.toLong)
 
+  override def createdAtMillis(path: String): Option[Long] = files.get(path).map(_._2)
+
   override def list(folder: String): Seq[StoredIngestFile] = {
     val before = names(folder)
     world.interrupt()

@@ -1,7 +1,7 @@
 package zonemap.ingest.sim
 
 import zonemap.ingest.commit.Quarantine
-import zonemap.ingest.record.{IngestRecord, LaneName}
+import zonemap.ingest.record.IngestRecord
 import zonemap.ingest.table.{IngestPointer, RefusalCode}
 
 /**
@@ -43,7 +43,10 @@ final class SimOracle(table: SimTable, catalog: Option[SimCatalog] = None) {
   private def lost: Option[String] = {
     val found = committed.map { case (_, record) => keyOf(record) }.toSet
     table.accepted
-      .find(key => !found(key) && !quarantined(key) && !waiting(key))
+      .find { key =>
+        val last = Iterator.iterate(key)(k => table.requeued.getOrElse(k, k)).drop(table.requeued.size).next()
+        !found(key) && !found(last) && !quarantined(last) && !waiting(last)
+      }
       .map(key => s"$key was accepted and is lost")
   }
 
@@ -54,18 +57,13 @@ final class SimOracle(table: SimTable, catalog: Option[SimCatalog] = None) {
   private def refusedWithoutCause: Option[String] = table.accepted
     .find(key =>
       quarantined(key) && !committedKeys.contains(key) && !table.isWrong(key._1, key._2) && !table.damaged(key) &&
-        !table.shared(key._1) && !retired(key))
+        !table.shared(key._1) && !isCause(key))
     .map(key => s"$key is refused without a cause")
 
-  /** A producer that hangs between drawing its lane and an append is refused. */
-  private lazy val retired: Set[(String, Long)] = {
-    val quarantine = new Quarantine(table.files)
-    quarantine
-      .names()
-      .filter(name => LaneName.drawnAt(name.lane).isDefined)
-      .filter(quarantine.reason(_).exists(_.code == RefusalCode.Late))
-      .map(name => (name.lane, name.seq))
-      .toSet
+  /** A producer that hangs for hours between drawing its lane and an append is refused; so is one of a dropped branch. */
+  private def isCause(key: (String, Long)): Boolean = {
+    val codes = new Quarantine(table.files).reasons(key._1, key._2).values.map(_.code).toSet
+    (codes(RefusalCode.Late) && table.hung(key)) || (codes(RefusalCode.UnknownBranch) && table.dropped)
   }
 
   /** Accepted records that are committed. */
@@ -94,11 +92,17 @@ final class SimOracle(table: SimTable, catalog: Option[SimCatalog] = None) {
   private def missingFile: Option[String] =
     snapshots.flatMap(_.paths).find(path => table.data.length(path).isEmpty).map(path => s"$path does not exist")
 
-  /** I5: the pointers form a chain. */
-  private def brokenChain: Option[String] = {
-    val states = snapshots.flatMap(_.pointer).map(IngestPointer.parse)
-    states.map(_.no).zipWithIndex.collectFirst { case (no, i) if no != i + 1L => s"the pointer number ${i + 1} is $no" }
-  }
+  /** I5: the pointers of a branch form a chain. */
+  private def brokenChain: Option[String] = snapshots
+    .groupBy(_.branch)
+    .values
+    .flatMap { of =>
+      val states = of.flatMap(_.pointer).map(IngestPointer.parse)
+      states.map(_.no).zipWithIndex.collectFirst {
+        case (no, i) if no != i + 1L => s"the pointer number ${i + 1} is $no"
+      }
+    }
+    .headOption
 
   private def leftBehind: Option[String] =
     table.queue

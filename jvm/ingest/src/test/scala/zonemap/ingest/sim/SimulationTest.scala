@@ -42,7 +42,7 @@ class SimulationTest extends AnyFunSuite {
     val seeds = sys.props.get("zonemap.checks").fold(5000)(_.toInt)
     val first = Rng.baseSeed
     val before = SimRetirement.counts
-    val found = firstProblem(first, seeds, None, run = SimRetirement.run)
+    val found = firstProblem(first, seeds, None, run = SimRetirement.run(_, _))
     assert(found.isEmpty, found.map { case (seed, problem) => s"-Dzonemap.seed=$seed -Dzonemap.checks=1: $problem" })
     val after = SimRetirement.counts
     println(s"SimulationTest: with drawn lanes $after")
@@ -60,7 +60,9 @@ class SimulationTest extends AnyFunSuite {
 
   Guard.All.foreach { guard =>
     test(s"without the guard $guard some seed fails: one ${guard.failure}") {
-      val run = if (guard == Guard.Retired) SimRetirement.run _ else Simulation.run(_: Long, _: Option[Guard])
+      val run =
+        if (guard == Guard.Retired) SimRetirement.run(_: Long, _: Option[Guard])
+        else Simulation.run(_: Long, _: Option[Guard])
       val found = firstProblem(guard.seed, GuardSeeds, Some(guard), _.contains(guard.failure), run)
       println(s"SimulationTest: without $guard ${found.fold("no seed fails") { case (s, why) => s"seed $s: $why" }}")
       assert(found.nonEmpty)

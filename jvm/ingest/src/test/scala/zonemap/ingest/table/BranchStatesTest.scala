@@ -15,7 +15,7 @@ class BranchStatesTest extends AnyFunSuite {
   private def dyingCommitter(): Unit = {
     table.catalog.foreignCommit()
     val pointer = IngestPointer(1, table.nonce(), table.queue.identity, table.uuid)
-    val base = table.catalog.metadata.head
+    val base = table.catalog.metadata.head(IngestRecord.MainBranch)
     val totals = CommittedTotals(0, 0, 0, 0)
     val state = LaneState(pointer, IngestRecord.MainBranch, None, base, Map.empty, Nil, totals)
     assert(table.files.create(pointer.statePath, StateFile.encode(state)))
