@@ -1,4 +1,4 @@
-"""The results of guards as JSON, and the page that is generated from the entries and the results."""
+"""The results of guards as JSON, and the table that `run.py --table` prints."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypedDict
 
-from catalogue import ROOT, Guard, exemptions, soundness_rules
+from catalogue import Guard, exemptions, soundness_rules
 from scratch import KILLED, SURVIVED, Verdict
 
 RESULTS = Path(__file__).resolve().parent / "results.json"
-PAGE = ROOT / "docs" / "design" / "GUARDS.md"
 NOT_RUN = "not run"
 
 
@@ -57,17 +56,16 @@ def is_settled(guard: Guard, results: Mapping[str, Result]) -> bool:
     return found is not None and not unexpected(guard, found["verdict"])
 
 
-def page(guards: Sequence[Guard], results: Mapping[str, Result]) -> str:
-    """Returns the text of docs/design/GUARDS.md."""
+def table(guards: Sequence[Guard], results: Mapping[str, Result]) -> str:
+    """Returns the guards, their tests and verdicts as Markdown."""
     verdicts = [found["verdict"] if (found := current(g, results)) else NOT_RUN for g in guards]
     counts = {name: verdicts.count(name) for name in sorted(set(verdicts))}
     lines = [
         "# The tests that fail without each safety check",
         "",
-        "`make guards` generates this page from `dev/guards`. Each row is one safety check of the product, a *guard*.",
+        "Each row is one safety check of the product, a *guard*.",
         "The guard was switched off in a copy of the sources, and the named test was run. *killed* means that the test",
         "failed. *survived* is allowed only for a guard that is redundant; a section below the table gives the reason.",
-        "The columns *Guard* and *Rule* lead to `dev/guards/entries` and to [SOUNDNESS](SOUNDNESS.md).",
         "",
         f"{len(guards)} guards: " + ", ".join(f"{count} {name}" for name, count in counts.items()) + ".",
         "",

@@ -91,12 +91,12 @@ def work(
 
 
 def main(arguments: list[str]) -> int:
-    """Runs the chosen guards and writes results.json and docs/design/GUARDS.md."""
+    """Runs the chosen guards and writes results.json."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", help="ids, beginnings of ids, rules, names of source files or tests")
     parser.add_argument("--jobs", type=int, default=1, help="copies of the sources that work in parallel")
     parser.add_argument("--pending", action="store_true", help="only guards without the expected verdict")
-    parser.add_argument("--page", action="store_true", help="write the page from the stored results and run nothing")
+    parser.add_argument("--table", action="store_true", help="print the guards with the stored results and run nothing")
     parser.add_argument("--baseline", action="store_true", help="first run the chosen Scala suites without a change")
     parser.add_argument("--list", action="store_true", help="print the chosen guards and run nothing")
     parser.add_argument("--jars", type=Path, default=ROOT / "build" / "jars", help="the jars of Python tests")
@@ -111,34 +111,33 @@ def main(arguments: list[str]) -> int:
     if options.list:
         print("\n".join(f"{guard.id} ({', '.join(guard.rules)}): {guard.test} {guard.case or ''}" for guard in todo))
         return 0
-    expected = True
-    if not options.page:
-        os.nice(10)
-        # Rules about rows come before rules about the store, and slow tests last. Guards of one module run in a row.
-        waiting: queue.SimpleQueue[Guard] = queue.SimpleQueue()
-        for guard in sorted(todo, key=lambda g: (g.is_python, number(g.rules[0]) >= FIRST_OF_STORE, g.module, g.file)):
-            waiting.put(guard)
-        writing = threading.Lock()
-        verdicts: list[bool] = []
-        scratches = [Scratch(WORK / f"tree-{n}", options.jars) for n in range(1, options.jobs + 1)]
-        first = todo if options.baseline else []
+    if options.table:
+        print(report.table(todo, results))
+        return 0
+    os.nice(10)
+    # Rules about rows come before rules about the store, and slow tests last. Guards of one module run in a row.
+    waiting: queue.SimpleQueue[Guard] = queue.SimpleQueue()
+    for guard in sorted(todo, key=lambda g: (g.is_python, number(g.rules[0]) >= FIRST_OF_STORE, g.module, g.file)):
+        waiting.put(guard)
+    writing = threading.Lock()
+    verdicts: list[bool] = []
+    scratches = [Scratch(WORK / f"tree-{n}", options.jars) for n in range(1, options.jobs + 1)]
+    first = todo if options.baseline else []
 
-        def run(scratch: Scratch) -> None:
-            verdicts.append(work(scratch, waiting, first if scratch is scratches[0] else [], options, writing))
+    def run(scratch: Scratch) -> None:
+        verdicts.append(work(scratch, waiting, first if scratch is scratches[0] else [], options, writing))
 
-        threads = [threading.Thread(target=run, args=(scratch,), daemon=True) for scratch in scratches]
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-        try:
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-        finally:
-            for scratch in scratches:
-                scratch.close()
-        expected = len(verdicts) == len(threads) and all(verdicts)
-    report.PAGE.write_text(report.page(load(), report.read()), encoding="utf-8")
-    return 0 if expected else 1
+    threads = [threading.Thread(target=run, args=(scratch,), daemon=True) for scratch in scratches]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        for scratch in scratches:
+            scratch.close()
+    return 0 if len(verdicts) == len(threads) and all(verdicts) else 1
 
 
 if __name__ == "__main__":

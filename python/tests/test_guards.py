@@ -1,4 +1,4 @@
-"""Tests of dev/guards: each entry fits the sources, each rule has an entry, the page shows the stored results."""
+"""Tests of dev/guards: entries fit the sources, each rule has an entry, stored verdicts are the expected ones."""
 
 from __future__ import annotations
 
@@ -80,10 +80,6 @@ def test_stored_verdicts_are_the_expected_ones() -> None:
     assert wrong == {}
 
 
-def test_the_page_shows_the_stored_results() -> None:
-    assert report.PAGE.read_text(encoding="utf-8") == report.page(GUARDS, report.read())
-
-
 ENTRY = Guard("a-check", ("S1",), "A check.", "jvm/core/src/main/scala/zonemap/A.scala", "x > 1", "true", "core/ATest")
 
 
@@ -138,13 +134,13 @@ def test_a_shell_that_does_not_end_is_closed(tmp_path: Path) -> None:
     shell.close()
 
 
-def test_the_page_of_a_changed_entry_has_no_verdict() -> None:
+def test_the_table_has_no_verdict_of_a_changed_entry() -> None:
     results: dict[str, report.Result] = {
         "a-check": {"verdict": "killed", "by": "a case", "seconds": 3, "digest": ENTRY.digest}
     }
-    assert "| killed | 3 |" in report.page([ENTRY], results)
+    assert "| killed | 3 |" in report.table([ENTRY], results)
     changed = Guard(**(vars(ENTRY) | {"replace": "false"}))
-    assert "| not run |  |" in report.page([changed], results)
+    assert "| not run |  |" in report.table([changed], results)
 
 
 def test_a_guard_that_a_change_hides_during_a_run_is_an_error_and_the_next_guard_runs(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
 
 def test_every_command(spark, sqlite: Path, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = tables.create(spark, "lake.ingest.commands", "id BIGINT")
-    monkeypatch.setattr(sessions, "start", lambda *_: spark)
+    monkeypatch.setattr(sessions, "start", lambda *_, **__: spark)
 
     def run(command: str, *options: str, code: int = 0) -> Any:
         result = CliRunner().invoke(cli.cli, [f"ingest-{command}", name, *options, "--output", "json"])
