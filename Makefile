@@ -30,7 +30,7 @@ PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/
 # sbt, pip and Maven run in parallel
 MAKEFLAGS += --jobs=3
 
-.PHONY: help setup jars jar wheel demo test test-jvm test-python campaign docs docs-site lint check format bench-planning bench-matrix bench-kernel bench-pruning bench-footers bench-tpch bench-atlas bench-strategies bench-report clean tools demo-ingest soak-ingest bench-ingest guards bench-pyiceberg bench-load soak faults simulate
+.PHONY: help setup jars jar wheel demo test test-jvm test-python campaign docs docs-site lint check format bench-planning bench-matrix bench-kernel bench-pruning bench-footers bench-tpch bench-atlas bench-strategies bench-report clean tools demo-ingest soak-ingest bench-ingest guards bench-pyiceberg bench-load soak faults simulate soundness
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -96,8 +96,11 @@ format: $(BIN)/.requirements ## format all sources
 	$(BIN)/ruff check --fix .
 	dev/sbt scalafmtAll benchmarks/scalafmtAll
 
-docs: | tools ## write the generated pages of docs/reference
+docs: soundness | tools ## write the generated pages of docs/reference
 	dev/sbt "house/Test/runMain zonemap.docs.ReferencePages docs/reference"
+
+soundness: $(BIN)/.requirements ## write the lines of the soundness rules that name their code
+	$(BIN)/python dev/guards/code_lines.py
 
 comma := ,
 # `make bench-<suite> QUICK=1`: small sizes and few runs, within five minutes; the result stays in build/bench.

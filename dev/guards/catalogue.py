@@ -15,7 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 ENTRIES = Path(__file__).resolve().parent / "entries"
 EXEMPTIONS = Path(__file__).resolve().parent / "exempt.toml"
-RULES = ROOT / "docs" / "design" / "SOUNDNESS.md"
+#: The pages of the soundness rules, in order.
+PAGES = sorted((ROOT / "docs" / "design" / "soundness").glob("[0-9]*.md"))
 
 KEYS = {"id", "rules", "guard", "file", "find", "replace", "test", "case", "redundant"}
 NEEDED = KEYS - {"case", "redundant"}
@@ -105,10 +106,10 @@ def exemptions(path: Path = EXEMPTIONS) -> dict[str, str]:
     return {rule: str(reason) for rule, reason in tomllib.loads(path.read_text(encoding="utf-8")).items()}
 
 
-def soundness_rules(path: Path = RULES) -> dict[str, str]:
-    """Returns the titles of the rules of SOUNDNESS.md by their numbers, such as S12."""
-    found = re.findall(r"^- \*\*(S\d+)\. (.+?)\.\*\*", path.read_text(encoding="utf-8"), re.MULTILINE)
-    return dict(found)
+def soundness_rules() -> dict[str, str]:
+    """Returns the titles of the soundness rules by their ids, such as S12."""
+    rule = re.compile(r"^- \*\*(S\d+)\. (.+?)\.\*\*", re.MULTILINE)
+    return dict(found for page in PAGES for found in rule.findall(page.read_text(encoding="utf-8")))
 
 
 def chosen(guards: Iterable[Guard], only: str | None) -> list[Guard]:

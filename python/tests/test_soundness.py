@@ -1,15 +1,22 @@
-"""Tests of the soundness rules: numbered in order, each with an example and tests; every reference names a rule."""
+"""Tests of the soundness rules: unique ids, an example, tests and code each; every reference names a rule."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import sys
+from collections import Counter
+from collections.abc import Iterator, Set
 from pathlib import Path
 
 import pytest
 from conftest import ROOT
 
-RULES = ROOT / "docs" / "design" / "SOUNDNESS.md"
+sys.path.insert(0, str(ROOT / "dev" / "guards"))
+
+import catalogue
+import code_lines
+
+PAGES = sorted((ROOT / "docs" / "design" / "soundness").glob("[0-9]*.md"))
 MOST_CHARACTERS = 119
 
 FOLDERS = ("jvm", "python", "tests", "benchmarks", "docs", "dev")
@@ -27,11 +34,9 @@ def _numbers(text: str) -> list[int]:
     return [int(number) for number, _ in RULE.findall(text)]
 
 
-def _misnumbered(text: str) -> list[str]:
-    """Returns the rules whose number differs from their position."""
-    return [
-        f"S{number} is the {place}. rule" for place, number in enumerate(_numbers(text), start=1) if number != place
-    ]
+def _repeated(text: str) -> list[int]:
+    """Returns the ids that several rules have."""
+    return sorted(number for number, times in Counter(_numbers(text)).items() if times > 1)
 
 
 def _too_long(text: str) -> list[str]:
@@ -42,13 +47,13 @@ def _too_long(text: str) -> list[str]:
     ]
 
 
-def _astray(name: str, text: str, rules: int) -> list[str]:
+def _astray(name: str, text: str, rules: Set[int]) -> list[str]:
     """Returns the references of a source file to rules that do not exist."""
     return [
         f"{name}:{number}: S{reference}"
         for number, line in enumerate(text.splitlines(), start=1)
         for reference in REFERENCE.findall(line)
-        if not 1 <= int(reference) <= rules
+        if int(reference) not in rules
     ]
 
 
@@ -62,12 +67,21 @@ def _sources() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    return RULES.read_text(encoding="utf-8")
+    return "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 
 
-def test_rules_are_numbered_in_reading_order_without_gaps(text: str) -> None:
+def test_ids_are_unique_and_the_front_page_lists_the_pages(text: str) -> None:
     assert len(_numbers(text)) > 100
-    assert _misnumbered(text) == []
+    assert _repeated(text) == []
+    front = (ROOT / "docs" / "design" / "SOUNDNESS.md").read_text(encoding="utf-8")
+    assert re.findall(r"\]\(soundness/(\S+\.md)\)", front) == [page.name for page in PAGES]
+
+
+def test_the_lines_of_code_are_those_of_the_guards() -> None:
+    guards = catalogue.load()
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        assert code_lines.with_code(text, guards) == text, f"{page.name}: run 'make soundness'"
 
 
 def test_lines_are_short(text: str) -> None:
@@ -94,7 +108,7 @@ def test_each_rule_has_an_example_and_existing_tests(text: str) -> None:
 
 
 def test_references_to_rules_lead_to_one(text: str) -> None:
-    rules = len(_numbers(text))
+    rules = set(_numbers(text))
     astray = [
         found
         for path in _sources()
@@ -105,10 +119,7 @@ def test_references_to_rules_lead_to_one(text: str) -> None:
 
 
 def test_defects_of_the_document_are_found() -> None:
-    gap = "- **S1. One.** x\n\n- **S3. Three.** x\n"
-    swapped = "- **S2. Two.** x\n\n- **S1. One.** x\n"
-    assert _misnumbered(gap) == ["S3 is the 2. rule"]
-    assert _misnumbered(swapped) == ["S2 is the 1. rule", "S1 is the 2. rule"]
+    assert _repeated("- **S2. Two.** x\n\n- **S1. One.** x\n\n- **S2. Again.** x\n") == [2]
     assert _too_long("x" * MOST_CHARACTERS + "\n" + "x" * (MOST_CHARACTERS + 1)) == ["line 2: 120 characters"]
 
 
@@ -122,4 +133,4 @@ def test_defects_of_the_document_are_found() -> None:
     ],
 )
 def test_a_reference_astray_is_found(line: str, found: list[str]) -> None:
-    assert _astray("a", line, rules=3) == found
+    assert _astray("a", line, rules={1, 2, 3}) == found
