@@ -9,7 +9,8 @@ import scala.util.Using
 import org.apache.iceberg.DataFile
 
 import zonemap.benchmarks.planning.Measure
-import zonemap.ingest.commit.{CommitLoop, IngestSettings}
+import zonemap.ingest.commit.IngestSettings
+import zonemap.ingest.loop.CommitLoop
 import zonemap.ingest.table.IngestTarget
 import zonemap.ingest.write.LaneWriter
 

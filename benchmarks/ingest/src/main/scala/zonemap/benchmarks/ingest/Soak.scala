@@ -13,7 +13,8 @@ import scala.util.control.NonFatal
 import org.apache.iceberg.DataFile
 
 import zonemap.benchmarks.planning.Measure
-import zonemap.ingest.commit.{CommitLoop, IngestSettings}
+import zonemap.ingest.commit.IngestSettings
+import zonemap.ingest.loop.CommitLoop
 import zonemap.ingest.table.IngestTarget
 
 /** Four writers and a committer for a long time, with expiry: what grows? */

@@ -7,7 +7,7 @@ import org.slf4j.LoggerFactory
 import zonemap.ingest.record.ShortText
 
 /** Logs problems of one table, each when it begins and then once in [[Alarms.EveryMillis]]. Not thread-safe. */
-private[commit] final class Alarms(table: String, settings: IngestSettings) {
+private[ingest] final class Alarms(table: String, settings: IngestSettings) {
   import Alarms._
 
   private val logged = mutable.HashMap.empty[String, Long]
@@ -60,7 +60,7 @@ private[commit] final class Alarms(table: String, settings: IngestSettings) {
     }
 }
 
-private[commit] object Alarms {
+private[ingest] object Alarms {
   private val log = LoggerFactory.getLogger("zonemap.ingest")
   private val EveryMillis = 10 * 60 * 1000L
 

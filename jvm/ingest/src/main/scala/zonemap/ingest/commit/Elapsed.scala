@@ -1,7 +1,7 @@
 package zonemap.ingest.commit
 
 /** Durations between two readings of a clock that may be set forward and back. */
-private[commit] object Elapsed {
+private[ingest] object Elapsed {
 
   /**
    * Whether the readings are at least `millis` apart, in either order. A clock that was set back by hours ends a wait,

@@ -5,6 +5,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.iceberg.testing.LoggedWarnings
 import zonemap.ingest.IngestTables
+import zonemap.ingest.loop.LoopMeter
 import zonemap.ingest.queue.RecordName
 import zonemap.ingest.record.{IngestRecord, Nonce}
 import zonemap.ingest.sim.{SimTable, SimWorld, SimWriter}

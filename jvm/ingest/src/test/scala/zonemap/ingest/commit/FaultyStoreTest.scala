@@ -10,6 +10,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.ingest.{FaultyTarget, IngestTable, IngestTables}
 import zonemap.ingest.admin.IngestAdmin
+import zonemap.ingest.loop.CommitLoop
 import zonemap.ingest.queue.{CommitQueue, SpoolNames}
 import zonemap.ingest.record.ShortText
 import zonemap.ingest.table.{IngestTarget, RefusalCode}

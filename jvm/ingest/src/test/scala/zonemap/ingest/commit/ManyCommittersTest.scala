@@ -9,6 +9,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.ingest.IngestTables
 import zonemap.ingest.admin.{IngestAdmin, Visibility}
+import zonemap.ingest.loop.{CommitLoop, CommitPace, CommitRest}
 import zonemap.ingest.queue.{PollLimits, SpoolQueue}
 import zonemap.ingest.store.CountingFiles
 import zonemap.ingest.table.IngestTarget

@@ -13,6 +13,7 @@ import org.apache.iceberg.io.{FileIO, LocationProvider}
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.ingest.{IngestTable, IngestTables}
+import zonemap.ingest.loop.CommitLoop
 import zonemap.ingest.table.{IngestRoot, IngestTarget, QueueChoice}
 
 /** A committer outlives the keys of its table. */

@@ -10,6 +10,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.ingest.IngestTables
 import zonemap.ingest.gc.IngestGc
+import zonemap.ingest.loop.CommitLoop
 
 /** A loop deletes the files of the ingest root that nothing needs. */
 class TidyTest extends AnyFunSuite {

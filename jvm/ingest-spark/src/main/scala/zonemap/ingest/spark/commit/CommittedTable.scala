@@ -5,8 +5,9 @@ import java.util.Locale
 
 import zonemap.iceberg.report.Survivable
 import zonemap.ingest.admin.{IngestAdmin, IngestStatus}
-import zonemap.ingest.commit.{CommitLoop, IngestSettings, LoopStatus}
+import zonemap.ingest.commit.IngestSettings
 import zonemap.ingest.gc.IngestGc
+import zonemap.ingest.loop.{CommitLoop, LoopStatus}
 import zonemap.ingest.record.ShortText
 import zonemap.ingest.table.IngestTarget
 

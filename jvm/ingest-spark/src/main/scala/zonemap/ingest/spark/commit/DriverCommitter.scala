@@ -3,7 +3,7 @@ package zonemap.ingest.spark.commit
 import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerApplicationEnd}
 
-import zonemap.ingest.commit.CommitLoop
+import zonemap.ingest.loop.CommitLoop
 
 /**
  * A commit loop that ends with the Spark application.

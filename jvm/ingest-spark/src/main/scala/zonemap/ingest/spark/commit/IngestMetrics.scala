@@ -2,7 +2,7 @@ package zonemap.ingest.spark.commit
 
 import com.codahale.metrics.{Gauge, MetricRegistry}
 
-import zonemap.ingest.commit.LoopStatus
+import zonemap.ingest.loop.LoopStatus
 import zonemap.spark.metrics.DriverMetrics
 
 /** The metrics `ingest.*`, of a driver and of a process that only commits. */

@@ -15,8 +15,9 @@ import org.slf4j.LoggerFactory
 
 import zonemap.iceberg.build.KnownFiles
 import zonemap.iceberg.report.Survivable
-import zonemap.ingest.commit.{CommitLoop, LandedCommit, LoopStatus}
+import zonemap.ingest.commit.LandedCommit
 import zonemap.ingest.gc.IngestGc
+import zonemap.ingest.loop.{CommitLoop, LoopStatus}
 import zonemap.ingest.spark.write.{IngestConfs, IngestSink, IngestWriteRule}
 import zonemap.ingest.table.IngestTarget
 import zonemap.spark.conf.ZoneMapConf

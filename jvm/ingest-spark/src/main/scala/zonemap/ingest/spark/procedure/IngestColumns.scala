@@ -3,7 +3,8 @@ package zonemap.ingest.spark.procedure
 import org.apache.spark.sql.types._
 
 import zonemap.ingest.admin.{IngestStatus, QuarantinedRecord, Visibility}
-import zonemap.ingest.commit.{LoopStatus, PassOutcome, PassResult}
+import zonemap.ingest.commit.{PassOutcome, PassResult}
+import zonemap.ingest.loop.LoopStatus
 import zonemap.ingest.queue.Receipt
 import zonemap.spark.procedure.ResultColumn
 

@@ -1,7 +1,8 @@
-package zonemap.ingest.commit
+package zonemap.ingest.loop
 
 import scala.util.control.NonFatal
 
+import zonemap.ingest.commit.{Elapsed, PassOutcome, PassResult, Quarantine}
 import zonemap.ingest.queue.QueueStats
 import zonemap.ingest.table.IngestTarget
 
@@ -22,7 +23,7 @@ private[zonemap] final case class LoopFigures(
     attempts: Long = 0)
 
 /** Takes the figures of one table after each pass. Not thread-safe. */
-private[commit] final class LoopMeter {
+private[ingest] final class LoopMeter {
   import LoopMeter._
 
   private var figures = LoopFigures()

@@ -1,7 +1,8 @@
-package zonemap.ingest.commit
+package zonemap.ingest.loop
 
 import java.time.Clock
 
+import zonemap.ingest.commit.{IngestSettings, LandedCommit, PassResult}
 import zonemap.ingest.table.IngestTarget
 
 /**

@@ -1,4 +1,6 @@
-package zonemap.ingest.commit
+package zonemap.ingest.loop
+
+import zonemap.ingest.commit.IngestSettings
 
 /**
  * How long a loop rests after a pass: until the interval after a commit is over, and long enough for the duty cycle.
@@ -6,7 +8,7 @@ package zonemap.ingest.commit
  *
  * Not thread-safe.
  */
-private[commit] final class CommitPace(settings: IngestSettings) {
+private[ingest] final class CommitPace(settings: IngestSettings) {
   private var duty = 0L
   private var interval = 0L
 
