@@ -25,7 +25,7 @@ SQLITE_JAR := $(JARS)/sqlite-jdbc-$(shell sed -n 's/^org.xerial:sqlite-jdbc://p'
 REQUIREMENTS := dev/requirements.txt $(wildcard tests/requirements.txt benchmarks/requirements.txt)
 JVM_SOURCES := $(shell find jvm -path '*/src/main/*' -type f 2>/dev/null) build.sbt $(wildcard project/*.*)
 PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/*') \
-  pyproject.toml hatch_build.py README.md LICENSE
+  pyproject.toml hatch_build.py README.md LICENSE NOTICE
 
 # sbt, pip and Maven run in parallel
 MAKEFLAGS += --jobs=3

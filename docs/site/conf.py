@@ -22,7 +22,9 @@ root_doc = "README"
 include_patterns = [
     "README.md",
     "CHANGELOG.md",
+    "CODE_OF_CONDUCT.md",
     "CONTRIBUTING.md",
+    "SECURITY.md",
     "benchmarks/README.md",
     "dev/guards/README.md",
     "docs/**.md",

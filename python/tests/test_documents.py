@@ -17,12 +17,14 @@ WRAPPED = [p for p in PAGES if {"guide", "adr", "notes"}.intersection(p.parts)] 
     ROOT / "README.md",
     ROOT / "benchmarks" / "README.md",
     ROOT / "docs" / "glossary.md",
+    ROOT / "docs" / "design" / "HOW-IT-PRUNES.md",
     ROOT / "tests" / "README.md",
 ]
 
 FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+\s+(.*)$", re.MULTILINE)
+CLASS = re.compile(r"`((?:core|iceberg|spark)(?:\.[a-z]+)+)\.([A-Z]\w*)`")
 CODE = re.compile(r"^\| `([A-Z_]+)` \|", re.MULTILINE)
 
 
@@ -65,6 +67,34 @@ def test_a_broken_link_is_found(tmp_path: Path) -> None:
         "```\n[g](block.md)\n```\n"
     )
     assert _broken(page) == ["gone.md", "page.md#gone"]
+
+
+def _missing_classes(text: str) -> list[str]:
+    """Returns the classes, named with their packages below ``zonemap``, that no source file of the package defines."""
+    missing = []
+    for package, name in sorted(set(CLASS.findall(text))):
+        folders = ROOT.glob(f"jvm/*/src/main/*/zonemap/{package.replace('.', '/')}")
+        sources = [
+            file.read_text(encoding="utf-8") for folder in folders for file in folder.iterdir() if file.is_file()
+        ]
+        if not any(re.search(rf"\b(?:class|object|trait|interface) {name}\b", source) for source in sources):
+            missing.append(f"{package}.{name}")
+    return missing
+
+
+def test_the_walk_through_a_query_names_classes_that_exist() -> None:
+    text = (ROOT / "docs" / "design" / "HOW-IT-PRUNES.md").read_text(encoding="utf-8")
+    assert len(set(CLASS.findall(text))) > 30
+    assert _missing_classes(text) == []
+
+
+def test_a_class_that_has_moved_is_found() -> None:
+    assert _missing_classes(
+        "`core.rule.ZoneMatch` `core.kernel.ZoneMatch` `iceberg.plan.ZoneMapTable` `core.gone.Gone`"
+    ) == [
+        "core.gone.Gone",
+        "core.kernel.ZoneMatch",
+    ]
 
 
 def test_the_guides_name_notebooks_among_the_ways_to_install() -> None:

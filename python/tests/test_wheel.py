@@ -57,7 +57,7 @@ def test_the_wheel_holds_the_package_and_two_jars_and_nothing_else(wheel: zipfil
     }
     expected |= {f"zonemap/jars/{jar_name(artifact)}" for artifact in JARS}
     assert {name for name in names if ".dist-info/" not in name} == expected
-    assert any(name.endswith("licenses/LICENSE") for name in names)
+    assert {name.rpartition("/")[2] for name in names if "/licenses/" in name} == {"LICENSE", "NOTICE"}
 
 
 @pytest.mark.parametrize("artifact", JARS)
@@ -108,7 +108,7 @@ def test_the_installed_package_carries_its_jars(ingest: bool) -> None:
 
 
 def test_without_a_jar_the_build_ends_with_one_line(tmp_path: Path) -> None:
-    for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", "NOTICE"):
         shutil.copyfile(ROOT / name, tmp_path / name)
     shutil.copytree(ROOT / "python" / "zonemap", tmp_path / "python" / "zonemap")
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel"]
