@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import Dependencies._
 
 ThisBuild / organization := "io.github.zonemap"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Puts the two jars and the long description, README.md with absolute links, into the wheel."""
 
 from __future__ import annotations

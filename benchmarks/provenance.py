@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``python provenance.py <result.json>``: adds the measuring machine and the measured commit to a result file."""
 
 from __future__ import annotations

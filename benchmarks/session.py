@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Spark session of the suites that run queries: two cores, one Iceberg catalog `lake`, and the extension."""
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The checks to run while working (`make check`): style, types, compilation, and unit tests near the changes.
 
 The changes are the files that differ from the commit where this branch left main, committed or not. With --list, the

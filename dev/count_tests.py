@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Sums JUnit XML reports; the last line is `N passed, N failed`. Errors are failures; skips are a separate count.
 
 The exit code is 1 if a test failed, or if no test passed.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs the named suites (jvm, python), each in its own processes, and writes JUnit XML reports to build/reports.
 
 Three processes run at a time, because a suite keeps less than one core busy: most of its time, Spark's driver works on

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Takes the pictures of a page for the documentation: PICTURE.png on a light and PICTURE-dark.png on a dark background.
 
 usage: dev/screenshot.py PAGE.html docs/guide/images/PICTURE.png [height in pixels]

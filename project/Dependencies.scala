@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import sbt._
 
 /** Every version and library of the JVM build, named once, with the reason it is there. */

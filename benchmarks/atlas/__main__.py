@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``python -m atlas <work folder> <result.json> <Iceberg jar>``: run it after AtlasTable has written the metadata."""
 
 from __future__ import annotations

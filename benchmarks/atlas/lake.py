@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The smaller Atlas table, which has rows, and the query of the talk."""
 
 from __future__ import annotations

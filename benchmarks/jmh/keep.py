@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``python keep.py <JMH's result> <result.json>``: copies a JMH result without raw histograms and machine paths."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``python -m pruning <work folder> <result.json> <Iceberg jar> [quick]``: runs every case; quick: one per group."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes a table of accounts whose files are ordered by id, and a table of changes to some of the accounts."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The classes of predicates; each case also has the condition that the bounds oracle evaluates."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Row-level commands by keys: MERGE and DELETE on a table of a thousand files, rolled back after each run."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A MERGE whose source has a key of every file: no file can be pruned, so the run shows the overhead of the index."""
 
 from __future__ import annotations

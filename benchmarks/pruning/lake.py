@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tables: events in time order as a stream writes them, the same rows shuffled, and two dimension tables."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A table of imported Parquet files: files read before and after footers prove statistics, beside a native one."""
 
 from __future__ import annotations

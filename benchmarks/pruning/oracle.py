@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The smallest possible numbers of files to read: by the rows of each file, and by its exact minima and maxima."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``python -m readers <work folder> <result.json> <Iceberg jar> [runs]``: run it after AtlasTable has written metadata.
 
 Spark builds the index and stops. Each plan is made in a process of its own, so that nothing is held from one before.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``python -m readers.plans <metadata.json> <reader> <query>``: plans once in this process, and prints the figures.
 
 The libraries are imported and the table's metadata is read before the clock starts. Nothing of the index, of the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes docs/guide/benchmarks.md and its plots: python -m report <docs/guide>, from the folder benchmarks."""
 
 from __future__ import annotations

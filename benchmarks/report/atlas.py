@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The report section about the Atlas table of the talk that introduced Iceberg."""
 
 from __future__ import annotations

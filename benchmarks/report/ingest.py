@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The report section about append ingestion: many writers, a soak, and a streaming query."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The report section about the kernel, which evaluates one predicate over the codes of all files."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The report section about many query threads on one driver."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The report section about planning with one parameter varied at a time."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Helpers that all report sections share: Markdown tables, text formatting and colors of plots."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The report section about planning of metadata-only tables."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The report section about the cost of maintaining an index while a stream commits."""
 
 from __future__ import annotations

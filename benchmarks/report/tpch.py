@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The report section about the TPC-H queries, with the index off and on."""
 
 from __future__ import annotations

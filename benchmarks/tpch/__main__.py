@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``python -m tpch <work folder> <result.json> <Iceberg jar> <scale> [quick]``: runs all queries, index off and on."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The eight tables in three layouts: ordered by time as streams write, by key as a bulk load writes, and shuffled."""
 
 from __future__ import annotations

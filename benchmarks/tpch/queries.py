@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The 22 queries of TPC-H in Spark's SQL, with the validation parameters of the specification."""
 
 QUERIES: dict[str, str] = {

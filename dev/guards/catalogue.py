@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The guards of the product: safety checks, each with the text that switches it off and the test that must then fail.
 
 The entries stand in entries/*.toml, one table `[[guard]]` for each guard; README.md describes the keys.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes the lines "Code:" of the soundness rules: the classes that enforce a rule, from the entries of guards."""
 
 from __future__ import annotations

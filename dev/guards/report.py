@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The results of guards as JSON, and the table that `run.py --table` prints."""
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Switches off each guard of dev/guards in turn and runs the test that must then fail (`make guards`).
 
 The exit code is 0 if each guard that ran was killed, or survived and is listed as redundant.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A copy of the checkout in which guards are switched off one at a time, with one sbt shell that stays open."""
 
 from __future__ import annotations

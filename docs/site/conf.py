@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sphinx's configuration of the documentation site; `make docs-site` builds the site into build/site.
 
 The source folder is the folder of the project, so that a link between two pages is the same here as in the repository.

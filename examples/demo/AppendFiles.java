@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The body of a method, which Spark's own compiler (Janino) compiles on the driver: it appends data files that do not
 // exist to a table, with bounds for each column. Column 0 ascends from file to file; the other columns are spread, so
 // that each file spans half of their values. Parameters: org.apache.iceberg.Table table, Integer first, Integer end.

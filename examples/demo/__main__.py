@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``python -m demo``, the command of ``make demo``."""
 
 from __future__ import annotations

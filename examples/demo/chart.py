@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The first picture of the demo's page: the seconds of each query with the index off and on."""
 
 from __future__ import annotations

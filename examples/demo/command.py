@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the commands of both demos share: their options, and how they end."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs one query with the index off and on in the same session, by turns."""
 
 from __future__ import annotations

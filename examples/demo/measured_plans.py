@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads plans, metrics and counters of a classic session's driver through py4j, and runs Java in the driver."""
 
 from __future__ import annotations

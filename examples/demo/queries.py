@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The demo's queries: plain SQL, each with a title."""
 
 from __future__ import annotations

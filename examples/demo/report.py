@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Shows the comparisons as a table in the terminal and as a self-contained HTML page."""
 
 from __future__ import annotations

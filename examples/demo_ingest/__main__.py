@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``python -m demo_ingest``, the command of ``make demo-ingest``."""
 
 from __future__ import annotations

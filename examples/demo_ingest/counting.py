@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Counts what the table holds, from its metadata and its Parquet files alone: neither Spark nor zonemap reads them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The same appends without a queue: each writer commits its appends itself, and repeats those that conflict."""
 
 from __future__ import annotations

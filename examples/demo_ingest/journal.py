@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The journal of one writer: the appends that the spool has accepted, on disk, since the writer may be killed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The lake of the demo: a table of flights in a SQLite catalog, and the flights cut into appends of the writers."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the demo of append ingestion from an empty folder to the figures."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The processes of the demo, each a group of its own, so that a process and its JVM are killed together."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Queries of the newest flights while writers and the committer run."""
 
 from __future__ import annotations

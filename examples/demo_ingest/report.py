@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Prints the figures of the demo."""
 
 from __future__ import annotations

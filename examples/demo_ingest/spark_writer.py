@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``python -m demo_ingest.spark_writer``: flights from Spark to the spool, as a stream or as batches."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``python -m demo_ingest.writer``: a gateway without a JVM, which appends its flights to the spool."""
 
 from __future__ import annotations

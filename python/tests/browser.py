@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A headless Chromium, driven through the pipe of its DevTools protocol: it needs no library, no driver and no port.
 
 The browser resolves no host name, so a page that asks for anything beyond local files fails a test instead of a server.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names that a table, a column or a value may have, made to harm the page or the terminal that shows them."""
 
 from __future__ import annotations

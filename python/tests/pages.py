@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads pages as a browser would: their texts, whether they are whole, and what they would load."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every page that people see, in a headless Chromium: wide and narrow, light and dark, and printed.
 
 ``browser_audit.js`` computes what it reports from the styles and boxes of the page as it is shown.

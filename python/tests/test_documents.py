@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests of the documents: link targets exist, each reason code has advice, each decision has a status."""
 
 from __future__ import annotations

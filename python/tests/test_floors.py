@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The packages of ``zonemap`` are floors: a module uses its own package and packages below it, and no two modules use
 each other. docs/design/OVERVIEW.md has the only list of the floors, bottom up.
 """

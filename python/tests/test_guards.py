@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests of dev/guards: entries fit the sources, each rule has an entry, stored verdicts are the expected ones."""
 
 from __future__ import annotations

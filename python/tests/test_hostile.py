@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plots, pages and notebook tables of results with odd names and numbers: whole, escaped, and of a bounded size."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sphinx builds the documentation site without a warning; its links resolve, and it loads nothing from elsewhere."""
 
 from __future__ import annotations

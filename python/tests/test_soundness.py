@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests of the soundness rules: unique ids, an example, tests and code each; every reference names a rule."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Versions that several files name: each version has one source, and all other files must agree with it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """zonemap: plans Apache Iceberg scans in Spark from a zonemap index.
 
 Thin bindings over the Spark extension whose jar this package contains. The package has no pruning logic: it

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Known wrong results of similar systems, each with its data, a predicate, and the expected rows and files.
 
 The numbers follow docs/design (known wrong-result bugs). Each case that must read a file has a counterpart that must

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Deletes in a partition whose value is NaN: the index treats NaN as one partition, as Iceberg does."""
 
 from __future__ import annotations

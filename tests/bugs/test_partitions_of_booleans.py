@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ranges of booleans end behind TRUE, which no literal of Iceberg can name: partitions of TRUE must be read."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the campaign: `python -m campaign --checks 1000 --seed 7`. A stopped run continues where it was stopped.
 
 Each worker starts its own JVM. Workers append a line for each round to journals under --folder, in a folder for each

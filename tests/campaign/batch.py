@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The batch oracle: thousands of statements are planned but not run, and every file that they need must be planned."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Conditions of any depth over all types: those of the other generators, and nests, casts, patterns and comparisons."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs row-level commands on twins, with the product for one table only, and compares the twins' rows and errors."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Conditions that compare a function of a column with the same function of a literal."""
 
 from __future__ import annotations

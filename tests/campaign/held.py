@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The oracle's rows: all rows of one relation with their data files, read once with the product off."""
 
 from __future__ import annotations

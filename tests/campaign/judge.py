@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The oracle: the query with the product off and, if its rows differ, the query over all rows in memory."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes tables with PyIceberg, in the layout of a Hadoop catalog, so that Spark continues them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kinds of queries about `{t}`, with keys in `{k}`. The compared part of each query's rows is deterministic."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Questions about the files that a statement must read. A question is data, so that the script of a finding holds it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table of runs in docs/reliability.md, which outlives the journals: a row for each run, and their sum."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes the script of a finding, and runs its steps and its check again."""
 
 from __future__ import annotations

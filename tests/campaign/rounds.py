@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rounds. A seed and a number determine a round: a table, many queries about it, then statements on it and a twin."""
 
 from __future__ import annotations

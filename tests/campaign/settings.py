@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Settings of a session that change how Spark or Iceberg reads, converts, compares or plans."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Removes steps of a finding that its wrong result does not need."""
 
 from __future__ import annotations

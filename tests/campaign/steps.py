@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Steps that create a table, as data, so that the script of a finding can contain them and run them again."""
 
 from __future__ import annotations

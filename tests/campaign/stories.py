@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Stories: acts of a user in two sessions, on twins. The rows of each act with the product are those without it.
 
 A story prepares DataFrames and runs them again after commits, changes of the index and of settings. It reads through

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests of the batch oracle: the files that a question needs, and a plan that leaves one of them out."""
 
 from __future__ import annotations

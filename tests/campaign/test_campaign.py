@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs a slice of the campaign: rounds of all kinds of tables in turn, from a kind that the seed chooses.
 
 ZONEMAP_SEED repeats a run, and ZONEMAP_CAMPAIGN_SECONDS sets its time; `make campaign` runs a chosen number of checks.

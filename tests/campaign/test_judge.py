@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests of the oracle's verdicts, of the shortening of steps, and of the scripts, which reproduce their steps."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests of the table of runs in docs/reliability.md."""
 
 from __future__ import annotations

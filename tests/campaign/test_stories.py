@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests of stories: which acts occur, and that rows that differ between the twins are noticed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A table of the campaign, and what belongs to it: its index, later commits, a view, and a table of keys."""
 
 from __future__ import annotations

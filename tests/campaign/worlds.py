@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kinds of tables. A seed determines the steps that create a table; a twin has the same seed and another name."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One session with every kind of catalog, and the servers and files that these catalogs need."""
 
 from __future__ import annotations

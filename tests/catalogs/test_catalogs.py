@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The life of an index in every kind of catalog in one session, and commits by another engine."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Append ingestion in every kind of catalog, and through a REST catalog that loses, delays and repeats commits."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Prints the seed before the run and a summary of the checks after it, even if all tests pass."""
 
 import sys

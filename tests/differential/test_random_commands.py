@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random MERGE, UPDATE and DELETE on twin tables, one planned by the index: rows, snapshots and errors must be equal.
 
 ZONEMAP_SEED repeats a run; ZONEMAP_COMMANDS raises the number of statements.

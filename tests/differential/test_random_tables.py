@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random tables, predicates and states of the index, compared with Iceberg's planning and with the actual rows.
 
 ZONEMAP_SEED repeats a run; ZONEMAP_CHECKS raises the number of plan checks.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Conditions on functions of a column, as users write them: files read, and the same rows as without the product."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bytes of facts: estimates from a sample against the bytes written, the limit for all facts of a table, dry runs."""
 
 from __future__ import annotations

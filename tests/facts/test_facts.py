@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Facts beyond bounds: value sets, bloom filters and n-grams of data files, as users build and query them."""
 
 from __future__ import annotations

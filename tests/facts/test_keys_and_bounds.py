@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Facts of chosen map keys, and exact bounds of columns whose manifests have no useful bounds or wrong bounds."""
 
 from __future__ import annotations

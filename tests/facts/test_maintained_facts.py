@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Facts of files written after the build: upkeep and refresh build them if they are configured to do so."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One session whose catalog `lake` is a JDBC catalog, which commits atomically and which PyIceberg can open."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The catalogs of the ingest tests: their confs for Spark, and the command that commits their queues."""
 
 from __future__ import annotations

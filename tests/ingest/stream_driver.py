@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A Spark driver of its own, which runs one streaming query into a queue until a file named `stop` exists.
 
 Usage: `python -m ingest.stream_driver TABLE FOLDER SQLITE WAREHOUSE`; the source is `FOLDER/in`, the checkpoint

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Each command of the ingest queue once, against a table with a writer that needs no JVM."""
 
 from __future__ import annotations

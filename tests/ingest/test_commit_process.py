@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`zonemap commit-loop` as a process of its own, which is killed, while a writer without a JVM goes on."""
 
 from __future__ import annotations

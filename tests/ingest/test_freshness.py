@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows that a writer without a JVM handed over are planned from the hot index two seconds later."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two rounds of the soak: real processes over a JDBC catalog, killed and stopped at random; `make soak-ingest` runs 50."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A writer without a JVM whose table and spool are in S3."""
 
 from __future__ import annotations

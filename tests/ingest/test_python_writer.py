@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A writer without a JVM appends, the committer commits, and Spark reads the rows that pyarrow finds in the files."""
 
 from __future__ import annotations

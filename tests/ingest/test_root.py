@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A queue in the table's folder, beside removals of orphan files and purges."""
 
 from __future__ import annotations

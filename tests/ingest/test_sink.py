@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Streams and batches append to a queue, a committer makes them visible, and queries are planned from the index."""
 
 from __future__ import annotations

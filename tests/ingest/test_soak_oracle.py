@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The oracle of the soak finds each kind of violation, in tables that PyIceberg writes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two drivers run one streaming query on one checkpoint, as after a failover: one stops, the other goes on, one is killed."""
 
 from __future__ import annotations

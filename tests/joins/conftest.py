@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A star schema whose keys ascend by file, so that the files that joins prune can be counted."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """DELETE and UPDATE by subquery on merge-on-read tables read only files that may contain keys of the subquery."""
 
 from __future__ import annotations

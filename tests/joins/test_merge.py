@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """MERGE reads only the target files that may contain keys of its source, and writes the same as without the product."""
 
 from __future__ import annotations

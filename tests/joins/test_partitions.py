@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Join keys prune files by the partition values of transforms of the key column, in tables without file bounds."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random joins of random tables: rows equal the rows without the product, and enough of the joins read fewer files."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joins that prune files at run time, when the keys of the broadcast side have been computed."""
 
 from __future__ import annotations

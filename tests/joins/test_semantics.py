@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Comparison rules of joins, and plans that share tables: results and sharing stay as without the product."""
 
 from __future__ import annotations

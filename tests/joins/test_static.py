@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joins whose files are pruned at plan time, by the values in the other side's files."""
 
 from __future__ import annotations

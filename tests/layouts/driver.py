@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The program of one layout: reads its orders from a JSON file, and writes its results as JSON lines to stdout.
 
     python driver.py orders.json        or        spark-submit ... driver.py orders.json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A Spark Connect server in a process of its own, with the extension: the command line and the Python package."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The project of the page on dbt, run by dbt with its method `session`: Spark starts in dbt's process."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every supported arrangement of the jars and extensions, each in a separate process.
 
 Rows must be correct, the index must plan the scan and prune files; without Iceberg the extension does nothing.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Programs in Python as a new user writes them: the jars they name, and the errors they see, without a Java trace."""
 
 from __future__ import annotations

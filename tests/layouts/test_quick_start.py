@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The first snippet of README.md and of the page on installation, each run without a change in an empty folder."""
 
 from __future__ import annotations

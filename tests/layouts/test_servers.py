@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The documented confs in programs that people start: the Thrift server with a JDBC client, spark-sql, spark-shell.
 
 The explain provider need not be named; a conf that names it works too.

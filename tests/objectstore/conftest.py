@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A session whose catalog `s3` keeps its tables in the S3 server of this process."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The index on an object store: exact requests, hashed data paths, and a store that vanishes or denies access."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Appends with keys that reach the table's folder only and that expire: a REST catalog vends them with each table."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A round of the soak of ingest on S3, with keys that reach one table and expire; `make soak-ingest` runs more."""
 
 from __future__ import annotations

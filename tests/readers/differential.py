@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares plans of zonemap.pyiceberg with PyIceberg's own plans and with the rows of the files."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plans of zonemap.pyiceberg from indexes that Spark builds, against PyIceberg's own plans and against rows."""
 
 from __future__ import annotations

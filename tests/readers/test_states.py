@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plans of zonemap.pyiceberg of tables and indexes with a history: structs, deletes of each version, merged segments."""
 
 from __future__ import annotations

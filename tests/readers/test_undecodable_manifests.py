@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Manifests that PyIceberg writes and Iceberg cannot decode: builds name them, queries fail as without the product."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Everything that changes the tables while queries run: writers, maintenance of Iceberg, maintainers of the index."""
 
 from __future__ import annotations

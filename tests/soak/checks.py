@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares queries with the product off at the same snapshot."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One driver with queries, writers, maintenance and maintainers at once, and the verdict about it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a driver holds, a sample at a time, and whether it grows."""
 
 from __future__ import annotations

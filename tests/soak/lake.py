@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tables of the soak: one that a stream appends to, one with row-level commands, one that is dropped and made again."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A process that maintains the index of the soak's tables, and commits nothing: `python -m soak.maintainer <warehouse> <folder>`.
 
 It ends when the folder has a file `stop`, and leaves its counts there.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random queries over the tables of the soak; their rows do not depend on the order of files."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A short soak in one driver, and what its verdict finds."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables that all SQL tests may read; tests that write create their own tables."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """COUNT, MIN and MAX: files read with and without answers from the index, and rows equal to Iceberg's rows."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plans keep delete files of every kind with their data files, and never prune a delete file that is needed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The parts of `zonemap demo` that need Spark: its table of metadata alone, and its comparisons."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Explanations in Python: of a DataFrame and of mistakes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mistakes in calls that diagnose: each is one sentence that names its subject and the reason, and then the next step."""
 
 from __future__ import annotations

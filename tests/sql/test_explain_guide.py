@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The output in docs/guide/explain.md is that of a run of the commands above it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The commands of docs/guide/notebooks.md run as they are printed, in their order."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Spark's and Iceberg's handling of a scan is unchanged: joins, pushdown, statistics, metrics, caches."""
 
 from __future__ import annotations

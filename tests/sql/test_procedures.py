@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """CALL zonemap.system.*: rows returned, what is written and what is not, and errors."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read queries: same rows with the index off and on, planned by the index, and files pruned wherever possible."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The commands of docs/guide/report.md run as they are printed, and the page has what they did."""
 
 from __future__ import annotations

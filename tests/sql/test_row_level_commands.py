@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """DELETE, UPDATE and MERGE on indexed twin tables; one changes with the product off, the other with it on."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """EXPLAIN and the metrics of a scan count the files and bytes of each step of a plan, as the table's files show them."""
 
 from __future__ import annotations

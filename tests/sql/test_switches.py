@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Confs: the main switch, malformed values, coverage while the index is off, and the output of EXPLAIN."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kinds of tables: format versions, file formats, evolving partition specs, missing statistics, wide rows."""
 
 from __future__ import annotations

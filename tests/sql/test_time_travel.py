@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Snapshots, branches and tags, and the schema that each is read with."""
 
 from __future__ import annotations

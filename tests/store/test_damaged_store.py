@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A damaged, incomplete, foreign or missing store: correct rows, at most one warning, and a build repairs the index.
 
 One JVM builds the index, and a new JVM with an empty memory reads it.

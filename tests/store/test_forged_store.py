@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A store with valid checksums but foreign content: rows are the rows of Spark without the product."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import java.io.PrintStream;
 import java.net.InetSocketAddress;
 import java.util.HashMap;

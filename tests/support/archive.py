@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes the class archive that the test JVMs share: Spark's classes, parsed and verified once instead of in each JVM.
 
     python -m support.archive FILE

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Row-level commands on twins: two equal tables of which the product plans one and Iceberg alone plans the other."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Assertions that compare a query planned from the index with the same query planned by Iceberg."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A proxy before a REST catalog, on the loopback: it loses, delays and repeats commits of tables, and changes answers."""
 
 from __future__ import annotations

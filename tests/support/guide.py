@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the commands of a page of the guide as they are printed, in their order."""
 
 from __future__ import annotations

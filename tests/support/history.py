@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads an event log as Spark's history server does, in a JVM that has no class of the product.
 
 Run as a script: ``python history.py EVENT_LOG``. It prints, as JSON, for each execution of the log its plan as text,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Changes tables with Iceberg's public API where Spark SQL cannot: equality deletes and forged column metrics."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables whose manifests another program than an engine's Iceberg writer has filled: imports and published mistakes."""
 
 from __future__ import annotations

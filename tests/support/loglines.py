@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lines of the log, read by their fields in the way that the guide names."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads the rows of data files without Spark and without Iceberg."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Determines the files that a query will read, from its plan."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plans many queries and evaluates many conditions with a few calls into the JVM, see Probe.java."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Uses the product through its public interface: confs, CALL, counters and the files of its store."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Iceberg's REST catalog server as a process, and the keys that a catalog vends with its tables."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An S3 server in this process that records requests, refuses some, and enforces the reach of keys."""
 
 from __future__ import annotations

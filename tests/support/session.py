@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Spark session of the tests: one JVM at a time, which can be restarted and logs the product's lines to a file."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables of eight files with ten rows each. Ids ascend, and each column is a function of the id."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Creates tables quickly: the caller gives one slice of rows for each data file."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The product's derived conditions prune files but never reach a reader, which would apply them to default values."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """LIMIT k without ORDER BY: files read, enough rows, and no other scan reads fewer files."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random tables with random ORDER BY ... LIMIT and LIMIT queries: the rows of Iceberg's plans, and few files.
 
 ZONEMAP_SEED repeats a run.

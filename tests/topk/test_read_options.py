@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read options and metadata columns: the index proves nothing about files outside the scan or about virtual columns."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ORDER BY x LIMIT k: files read, and rows equal to the rows without the product."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bounds that do not describe the values that readers return, or are not extremes: rows must equal Iceberg's rows.
 
 Imports (`add_files`) set a name mapping; readers then find the columns of files without field ids by name, read a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Footers as evidence: imported files of sound statistics prune as native ones do, and forged ones lose no row."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Texts whose bytes are not valid UTF-8: Iceberg makes their bounds through Java strings, in which U+FFFD replaces them.
 
 Such a bound lies above its value for first bytes 80 to EE and below it for F0 to FF, and files of different texts have

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Footers of ORC files as evidence: imported files prune as native ones do, and what they do not prove loses no row."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Manifest lists whose partition summaries are missing, lack bounds or claim that no partition is null."""
 
 from __future__ import annotations

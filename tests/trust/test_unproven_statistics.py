@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Statistics of writers that are not known, each in a form that a writer has published: rows must equal Iceberg's rows."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`status` while a table is committed to again and again: nothing in it looks broken, and plans prune all the time."""
 
 from __future__ import annotations

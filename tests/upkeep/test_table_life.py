@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A stream continues while its table is compacted, cleaned and altered: the index follows without a rebuild."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The index follows the commits of this application and of others; segments merge; old files are removed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command that starts the committer: what spark-submit gets, and what is refused before."""
 
 from __future__ import annotations

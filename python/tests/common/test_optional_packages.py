@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The commands that error messages advise: the package is installed from the file of its wheel."""
 
 from __future__ import annotations

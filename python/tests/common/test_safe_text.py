@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Texts of any writer, on a page, in a notebook and in a terminal."""
 
 from __future__ import annotations

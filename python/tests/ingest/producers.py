@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Producers in processes of their own, which are killed. Each process is a fork of one that has imported everything.
 
 python -m ingest.producers crash-points FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tests' own reading of records and data files; it shares no code with the product."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Folders and files of the queue that a committer removes while Python lists them."""
 
 from __future__ import annotations

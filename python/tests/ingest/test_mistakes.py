@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mistakes of a producer and failures of its libraries: each is one sentence of this package, not a raw error."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A table that `register_table` has copied shares the spool of the original, and does not write to it."""
 
 from __future__ import annotations

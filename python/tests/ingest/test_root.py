@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the spool of a table is: beside its folder, in it, or elsewhere."""
 
 from __future__ import annotations

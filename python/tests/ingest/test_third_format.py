@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables of format version 3: columns that data files do not have, and times in nanoseconds."""
 
 from __future__ import annotations

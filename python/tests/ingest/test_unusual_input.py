@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Input that programs give by accident: columns without values, other zones, files that are known, full disks."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Stored bytes that no writer leaves: PyIceberg plans with a reason, the rows stay right, and memory is bounded."""
 
 from __future__ import annotations

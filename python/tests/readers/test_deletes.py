@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The delete files of a segment, in PyIceberg's look-up, against the look-up of the same manifest entries."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the package needs: PyIceberg, PyArrow and NumPy, and neither PySpark nor a JVM."""
 
 from __future__ import annotations

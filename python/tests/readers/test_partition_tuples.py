@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Partition tuples are found at once where all have one layout, and one by one elsewhere."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Blocks of paths are decompressed together and read in strides where the lengths are alike."""
 
 from __future__ import annotations

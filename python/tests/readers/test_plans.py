@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plans from stored indexes of each layout, against PyIceberg's own plans."""
 
 from __future__ import annotations

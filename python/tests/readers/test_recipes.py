@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the page about readers without Spark: every block of Python on it, in order, on one table."""
 
 from __future__ import annotations

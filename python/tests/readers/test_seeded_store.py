@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads a store that the JVM wrote from a fixed seed: every encoding of a column, every version, deletes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random filters over columns of every type and fields of structs, before and after changes of the schema."""
 
 from __future__ import annotations

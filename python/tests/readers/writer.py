@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes the index of a PyIceberg table as docs/design/FORMAT.md describes it; shares no code with the product."""
 
 from __future__ import annotations

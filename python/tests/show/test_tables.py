@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Results in notebooks and terminals."""
 
 from __future__ import annotations

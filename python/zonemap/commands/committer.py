@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Replaces this process by the committer: a small JVM that runs beside its catalog, without a Spark session."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands that explain plans and layouts, advise, and check: they change neither a table nor its index."""
 
 from __future__ import annotations

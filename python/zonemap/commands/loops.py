@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands that go on until they are interrupted."""
 
 from __future__ import annotations

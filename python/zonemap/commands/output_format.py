@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Output of the command line: tables for people or JSON for programs, behind one interface."""
 
 from __future__ import annotations

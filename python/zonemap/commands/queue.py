@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The commands of the ingest queue of a table: one for each of the functions of ``zonemap.ingest``."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The options of commands that use a session, and the session that they start."""
 
 from __future__ import annotations

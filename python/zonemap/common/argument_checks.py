@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks the arguments of a caller, except names: no value becomes part of a statement unchecked."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The reasons that errors of libraries give, as one line for the messages of this package."""
 
 from __future__ import annotations

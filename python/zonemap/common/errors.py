@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The exceptions and warnings of this package."""
 
 from __future__ import annotations

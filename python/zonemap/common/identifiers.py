@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads table names and writes them as SQL string literals."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Extras: the commands that install them from this package's wheel, and a check before a command starts anything."""
 
 from __future__ import annotations

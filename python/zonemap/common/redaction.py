@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """URLs of Spark Connect servers as messages show them: host and port, without users, tokens and other parameters."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Texts that a table of any writer may contain, made safe to show: every character is seen, and no text is endless."""
 
 from __future__ import annotations

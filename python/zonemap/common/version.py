@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The version of this package, which is the version of the jar it carries."""
 
 __version__ = "0.1.0"

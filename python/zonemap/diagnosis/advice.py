@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Advice on the layout, the facts and the columns of a table, from the queries that read it."""
 
 from __future__ import annotations

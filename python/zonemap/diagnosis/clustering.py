@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How far the data files of a table overlap in the values of some columns, by their bounds."""
 
 from __future__ import annotations

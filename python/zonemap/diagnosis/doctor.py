@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks of this machine and installation, and of a session on request. Changes nothing."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The section "Zonemap" of EXPLAIN as a value, for a DataFrame or the text of a query, classic and Spark Connect."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The scans that a driver planned: their files and bytes before and after each step, or why Iceberg planned them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The text of a query that a caller gives as a DataFrame or as text.
 
 A DataFrame becomes a temporary view for the time of the call, so both forms work through Spark Connect too.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A check of the index against Spark: queries that Spark runs with and without the index."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Why a query reads the files that it reads."""
 
 from __future__ import annotations

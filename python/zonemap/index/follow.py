@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Refreshes the index of tables after commits of other applications, for as long as it runs.
 
 A follower calls ``refresh``, which reads new manifests, writes them to the store and merges segments by the session's

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The SQL procedures as functions. Each sends one ``CALL zonemap.system...`` statement, so Connect works too.
 
 Every function takes a session with the extension (see ``zonemap.configure``) and the table's name: a dotted

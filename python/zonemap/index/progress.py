@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A progress bar for the Spark jobs of a procedure that takes long, for classic sessions and Spark Connect.
 
 The bar appears after a second, counts tasks of Spark jobs, and leaves no line behind. The part of a procedure that runs

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Results of the procedures: each call returns one frozen object, which notebooks and rich show as a table."""
 
 from __future__ import annotations

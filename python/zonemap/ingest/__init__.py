@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Append ingestion: many writers, a durable spool, one committer.
 
     from zonemap.ingest import Writer

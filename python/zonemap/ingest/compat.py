@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks the libraries that the writer needs, before the first use."""
 
 from __future__ import annotations

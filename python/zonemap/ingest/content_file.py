@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Data files in the JSON form of Iceberg's ContentFileParser, which the committer reads."""
 
 from __future__ import annotations

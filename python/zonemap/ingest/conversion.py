@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Arrow batches of a caller become batches with the columns, types and field ids of the table.
 
 PyIceberg's own conversion loses nulls of lists and maps whose elements are structs, therefore it is not used here.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes Parquet data files of a table: rows are divided by partition and streamed into files of the target size."""
 
 from __future__ import annotations

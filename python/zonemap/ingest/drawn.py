@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lanes of writers that name none: each has a new name, and the committer retires it hours after it was drawn."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether data files are in a table already, or in its spool: adding one of them again would double its rows."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The exceptions of ingestion; all are ZonemapErrors."""
 
 from zonemap.common.errors import ZonemapError

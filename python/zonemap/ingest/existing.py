@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Data files that a producer has already put in place: checks them and reads their statistics from the footer."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Keys of a store that a catalog gives with a table: whether they are temporary, and when to ask for others."""
 
 from __future__ import annotations

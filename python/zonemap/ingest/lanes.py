@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names in the spool: the folder of a lane and the file of a record."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One process at a time writes to a lane of a local spool; the lock ends with the process."""
 
 from __future__ import annotations

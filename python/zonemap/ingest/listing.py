@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Listings of local folders that other processes change: a file or a folder that vanishes meanwhile is left out."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which counts and bounds Iceberg wants of each column: its metrics modes, from the properties of the table."""
 
 from __future__ import annotations

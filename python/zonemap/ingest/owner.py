@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The mark of an ingest root, which says to which table the spool belongs."""
 
 from __future__ import annotations

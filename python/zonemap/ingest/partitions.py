@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Divides batches by the values of the table's partition spec."""
 
 from __future__ import annotations

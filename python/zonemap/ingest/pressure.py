@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Back-pressure: writers wait, or fail, while the spool holds more records than the committer takes away."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The procedures of append ingestion as functions; each sends one ``CALL zonemap.system.ingest_...`` statement.
 
 Every function takes a session with the extension and the table's name, as the functions of ``zonemap.index`` do.

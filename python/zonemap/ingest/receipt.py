@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The receipt of a write, which waits until the rows are visible."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Results of the procedures of append ingestion, which notebooks show as small tables."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ingest root of a table: the folder of its spool, beside the table's folder, in it, or elsewhere."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sorts rows by the sort order of the table, in Iceberg's order of values."""
 
 from __future__ import annotations

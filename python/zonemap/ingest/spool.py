@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The spool of one table: where its records, its queue id and its state files are."""
 
 from __future__ import annotations

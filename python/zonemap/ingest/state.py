@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The committed state: the pointers in the table's metadata, and the state files that they name."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Counts and bounds of the columns of a Parquet file, from its footer.
 
 A bound is left out whenever a row group has values without a bound, for example because a text is longer than Parquet

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The few operations on files that the spool needs: local folders, and object stores through PyIceberg's FileIO."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Values of Iceberg's table properties, which are texts that anybody may have set."""
 
 from __future__ import annotations

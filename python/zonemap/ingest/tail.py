@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The end of a lane, as its pending records and its watermark show it."""
 
 from __future__ import annotations

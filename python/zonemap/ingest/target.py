@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table that a writer appends to, with the spool that its committer reads."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The bytes of records and state files: one line with checksum and length, then one JSON object."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Appends to an Iceberg table without a JVM and without a commit: data files, then one record in the spool."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The columns of a table that its data files have.
 
 Iceberg stores no column of the type unknown, and its readers fail at a file that has one. The values of a geometry or a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plots of layout, queries and index: the extra ``plots``.
 
 Each function takes a result of this package and returns a ``Plot``, which notebooks show, and which is saved as HTML,

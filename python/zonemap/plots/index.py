@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plots of the index of a table: where its bytes are, and its levels."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A plot that becomes SVG, PNG or a page, in light and dark; altair describes it and vl-convert draws it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plots of the queries that a driver planned."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plans scans of PyIceberg from the stored index, without a JVM.
 
     from zonemap.pyiceberg import plan_files

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads some fields of the records of an Avro file, by field id, with PyIceberg's decoder.
 
 PyIceberg's own reader makes objects of whole entries, partition summaries included, and cannot leave out a list. For a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The bounds of one column of a segment, as codes (docs/design/FORMAT.md, section 4)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Opens segment files: the container of sections (docs/design/FORMAT.md, section 2)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The error of stored bytes that are not as the format describes them."""
 
 from __future__ import annotations

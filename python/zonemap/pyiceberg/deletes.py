@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The delete files of a snapshot (docs/design/FORMAT.md, section 5), in PyIceberg's own look-up."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The sorted boundaries of a column, by which codes stand for values (docs/design/FORMAT.md, section 4)."""
 
 from __future__ import annotations

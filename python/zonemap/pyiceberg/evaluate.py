@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Evaluates a filter on the bounds of a segment: zones first, then rows (docs/design/SOUNDNESS.md, section 3)."""
 
 from __future__ import annotations

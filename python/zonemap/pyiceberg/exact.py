@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The exact bounds of rows of a column (docs/design/FORMAT.md, "Packed exact bounds" and "Exact frames")."""
 
 from __future__ import annotations

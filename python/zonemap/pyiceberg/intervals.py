@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sets of values, compared with bounds by codes and, where codes leave an order open, by values (S43)."""
 
 from __future__ import annotations

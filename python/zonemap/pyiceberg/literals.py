@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Literals as PyIceberg's reader compares them with the rows of a file (docs/design/SOUNDNESS.md, S141).
 
 The reader binds a filter to the types of each file, which may be narrower than those of the table: files from before a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which manifests a segment holds and a snapshot lists (docs/design/FORMAT.md, "Manifests"; SOUNDNESS, S127).
 
 A manifest is known only when all fields of its entry in the manifest list agree. Both sides are compared in the bytes

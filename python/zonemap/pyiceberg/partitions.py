@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The partition tuples of a segment (docs/design/FORMAT.md, "Partitions")."""
 
 from __future__ import annotations

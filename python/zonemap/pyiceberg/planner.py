@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plans a scan of PyIceberg from the stored index of its table."""
 
 from __future__ import annotations

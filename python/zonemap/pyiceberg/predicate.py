@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The filter of a scan as a tree of conditions on field ids, without NOT (docs/design/SOUNDNESS.md, section 3)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A planned scan, and why PyIceberg planned it where the index did not."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Data segments: one row for each data file (docs/design/FORMAT.md, section 3)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads files of the index of one table through PyIceberg's FileIO."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows of segments become PyIceberg's tasks. Only files that are kept become objects."""
 
 from __future__ import annotations

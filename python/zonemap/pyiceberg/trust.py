@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which files may be left out for conditions that PyIceberg does not compare with bounds (SOUNDNESS, S6 to S10)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The types of stored columns, and literals in the encoding of a column (docs/design/FORMAT.md, section 4)."""
 
 from __future__ import annotations

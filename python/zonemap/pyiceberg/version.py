@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Decodes version files (docs/design/FORMAT.md, section 6)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Decodes the primitive items of the stored format (docs/design/FORMAT.md, section 1)."""
 
 from __future__ import annotations

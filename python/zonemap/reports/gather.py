@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gathers the numbers of a report with the procedures, so a report works through Spark Connect too."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The numbers of a report, as plain values."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Renders a report as one page: tiles, plots and tables, in five sections."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sends one ``CALL zonemap.system...`` statement, and raises its failures as errors of this package."""
 
 from __future__ import annotations

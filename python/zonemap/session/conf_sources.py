@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The confs of a new session: the builder's options, the submit arguments, and Spark's defaults file."""
 
 from __future__ import annotations

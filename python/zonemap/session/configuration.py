@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Adds the extension to a session builder; appends to existing lists and overwrites no conf."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names of the Spark confs and classes that this package sets; the JVM registry is the source."""
 
 PREFIX = "spark.sql.zonemap."

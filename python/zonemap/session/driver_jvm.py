@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads confs and versions of the driver's JVM through py4j; works with classic sessions only.
 
 No other module of ``zonemap`` uses py4j, and no function here changes a query.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The paths of the jars in this package; needs neither PySpark nor a JVM."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Spark Connect servers: the URL of a session, without its secrets in a message, and a check that a server answers."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The rows of a procedure as frozen objects, which notebooks and rich show as tables: the bases of all results."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Typed settings that turn into ``spark.sql.zonemap.*`` confs."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads the errors of PySpark, of classic and of Connect sessions: the sentence, the condition and the Java trace.
 
 The functions use no type of PySpark or py4j, so that this module is imported without them.

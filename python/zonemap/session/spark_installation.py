@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Spark that this process would start, found without importing PySpark."""
 
 from __future__ import annotations

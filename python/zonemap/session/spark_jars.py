@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Jars as a caller names them: one path, several with commas, a pattern or a URI, and the Spark that they are for."""
 
 from __future__ import annotations

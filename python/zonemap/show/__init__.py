@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pages and tables for people, and their colours."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One self-contained HTML page: it loads nothing, and follows the background that the reader prefers."""
 
 from __future__ import annotations

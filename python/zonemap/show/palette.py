@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The colours of plots and pages, for light and dark backgrounds."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables for people: HTML for notebooks, and rich tables for terminals.
 
 A single row is shown with one field in each line, because a result has more fields than a screen has columns.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Real processes that append to tables and commit them, and are killed and stopped at random while others maintain them.
 
 Two committers (`zonemap commit-loop`), four writers without a JVM, compaction, expiry and removal of orphan files work

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the soak: `python -m ingest.soak --rounds 50`, from the folder tests; the exit code is 1 after a violation."""
 
 from __future__ import annotations

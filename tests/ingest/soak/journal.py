@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The journal of a writer: a line before each append, and one after it, which the oracle reads."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compaction, expiry, removal of orphan files and a copy of the table, while others write and commit."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The oracle: reads every snapshot with PyIceberg and pyarrow, and finds whatever the promise forbids."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The processes of a soak, and the faults that are done to them."""
 
 from __future__ import annotations

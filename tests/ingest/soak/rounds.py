@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The rounds of a soak: each has a table of its own; the committers live on between rounds, unless they are killed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The rows of the soak: the rows of an append follow from its lane and number, so that the oracle knows them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the tables of a soak lie: in folders of this machine, or on an S3 server with keys that reach one table."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`python -m ingest.soak.writer`: appends to one lane until the stop file exists.
 
 Its arguments: the properties of the catalog as JSON, the table, the lane, and the folder of the journals.

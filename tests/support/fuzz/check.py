@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks many predicates on one state of a table: compares planned files and rows with and without the index."""
 
 from __future__ import annotations

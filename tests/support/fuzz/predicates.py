@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random predicates as SQL text, mostly with values that the table holds."""
 
 from __future__ import annotations

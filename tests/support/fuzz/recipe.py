@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A random table: its columns, partition spec, file formats and rows. One seed determines all of it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random MERGE, UPDATE and DELETE statements about `{t}`, and their tables. One seed determines all of it."""
 
 from __future__ import annotations

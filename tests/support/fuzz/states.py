@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Changes to a table after its index was built. Each function changes the table and returns the relation to query."""
 
 from __future__ import annotations

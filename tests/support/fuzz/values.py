@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Column types of the random tables: how a value is made, sent to Spark, and written as SQL."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package zonemap.spark
 
 /** Texts of errors in the messages of this product. */

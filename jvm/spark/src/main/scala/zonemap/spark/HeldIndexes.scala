@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package zonemap.spark
 
 /** The indexes that this JVM retains in memory, for tests and benchmarks. */

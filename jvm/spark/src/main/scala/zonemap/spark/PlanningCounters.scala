@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package zonemap.spark
 
 /** Counts of this JVM since it started, for tests and monitoring. Zero while the extension is inactive. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package zonemap.core.column
 
 /** Blocks of consecutive rows. Each block has a zone of its own, and its codes and exact bounds are stored together. */

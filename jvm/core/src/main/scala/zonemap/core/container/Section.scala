@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package zonemap.core.container
 
 /** The kind of data that a section of a container holds. The codes are part of the stored format. */

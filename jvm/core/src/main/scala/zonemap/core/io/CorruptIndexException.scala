@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package zonemap.core.io
 
 /** The bytes are not an index file that this release can read: they are damaged, cut off or of another format. */

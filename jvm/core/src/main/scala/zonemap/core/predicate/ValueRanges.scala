@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package zonemap.core.predicate
 
 import zonemap.core.value.{BytesValue, LongValue, ZoneValue}

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package zonemap.core.value
 
 /** The proven number of null (or NaN) rows of a file: none, some, all or unknown. The format stores `code`. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package zonemap.iceberg.evidence
 
 import zonemap.core.column.ColumnBounds

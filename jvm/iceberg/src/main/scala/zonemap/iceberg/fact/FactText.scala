@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package zonemap.iceberg.fact
 
 import scala.util.matching.Regex

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package zonemap.iceberg.report
 
 /** Hears of the planned scans of a process, on the thread that plans a scan or that counts its run. It must not fail. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package zonemap.iceberg.report
 
 /** Names, columns and texts as parts of SQL statements that run as they are printed, whatever confs the session has. */

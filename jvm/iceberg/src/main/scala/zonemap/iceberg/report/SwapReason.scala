@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package zonemap.iceberg.report
 
 /** The reason why Iceberg plans a relation, found before its files are planned, or why the relation has no plan yet. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package zonemap.iceberg.report
 
 /** The place of the segments that a plan evaluated. */

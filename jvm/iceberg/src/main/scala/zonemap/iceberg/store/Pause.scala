@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package zonemap.iceberg.store
 
 /** A time during which a failed operation is not tried again; one minute by default. Thread-safe. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package zonemap.iceberg.evidence
 
 import java.nio.charset.StandardCharsets.UTF_8

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package zonemap.iceberg.task
 
 import java.nio.file.{Files, Path, Paths}

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package zonemap.ingest.kafka
 
 /** Kafka's client library, which the user brings. This object names no class of it. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package zonemap.ingest.commit
 
 /** Durations between two readings of a clock that may be set forward and back. */

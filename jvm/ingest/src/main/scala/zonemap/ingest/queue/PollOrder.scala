@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package zonemap.ingest.queue
 
 /** A pending record as a listing shows it. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package zonemap.ingest.record
 
 /** Numbers in names of files: ASCII digits in every locale, so that names sort by number. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package zonemap.ingest.record
 
 /** Texts of exceptions in files and columns: an exception of a store may quote a whole response. */

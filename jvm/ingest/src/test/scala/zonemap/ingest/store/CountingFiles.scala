@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package zonemap.ingest.store
 
 /** Another ingest root, of which a test changes some operations. */

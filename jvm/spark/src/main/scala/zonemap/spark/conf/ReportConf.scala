@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package zonemap.spark.conf
 
 /** The conf of how plans are reported; [[ZoneMapConf]] lists it with all others. */

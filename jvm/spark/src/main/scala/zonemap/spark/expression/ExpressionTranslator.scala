@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package zonemap.spark.expression
 
 import org.apache.spark.sql.catalyst.expressions.{And, AttributeReference, BinaryComparison, CaseWhen, Cast, Coalesce}
