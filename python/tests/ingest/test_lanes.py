@@ -21,7 +21,7 @@ from pyiceberg.transforms import IdentityTransform
 
 from ingest.support import NAME, bodies, body_of, commit, data_of, local, record_paths, rows, spool_of
 from zonemap.common.errors import InvalidArgumentError, ZonemapError
-from zonemap.ingest import EnqueueUnknownError, WaitTimeoutError, Writer, state
+from zonemap.ingest import EnqueueUnknownError, WaitTimeoutError, Writer, state, wire
 from zonemap.ingest.spool import Spool, Stored
 
 
@@ -364,6 +364,7 @@ def test_watermarks_of_other_branches_count(catalog: SqlCatalog, events: Table) 
     pointer = events.refresh().metadata.properties["zonemap.ingest.pointer.main"]
     with events.transaction() as change:
         change.set_properties({"zonemap.ingest.pointer.audit": pointer})
+    changed_state(events, branch="audit")
     commit(events, {"a": 0})
     with Writer(NAME, catalog=catalog, lane="a") as writer:
         assert writer.write(rows(2)).seq == 42
@@ -412,6 +413,42 @@ def test_unreadable_state_fails_closed(catalog: SqlCatalog, events: Table, damag
     elif damage != "queue":
         with Writer(NAME, catalog=catalog) as writer:  # a new lane has no watermark
             assert writer.write(rows(1)).seq == 0
+
+
+def changed_state(table: Table, **values: object) -> None:
+    """Changes fields of the newest state file, which stays a file without damage."""
+    path = max((spool_of(table) / "state").iterdir())
+    body = json.loads(path.read_bytes().partition(b"\n")[2]) | values
+    path.write_bytes(wire.frame(body))
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ({"no": 7}, r"is that of another state\. Restore"),
+        ({"nonce": "0" * 16}, r"is that of another state\. Restore"),
+        ({"branch": "other"}, r"is that of another state\. Restore"),
+        ({"format": 3}, r"its format 3 is unknown to this version\. Update zonemap\.$"),
+    ],
+)
+def test_a_state_that_is_another_one_or_newer_is_refused(
+    catalog: SqlCatalog, events: Table, values: dict[str, object], why: str
+) -> None:
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        writer.write(rows(1))
+    commit(events, {"a": 0})
+    changed_state(events, **values)
+    with pytest.raises(ZonemapError, match=why):
+        Writer(NAME, catalog=catalog, lane="a")
+
+
+def test_a_state_that_is_longer_than_a_record_is_read(catalog: SqlCatalog, events: Table) -> None:
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        writer.write(rows(1))
+    commit(events, {"a": 0})
+    changed_state(events, stats={"text": "x" * (wire.GREATEST_BYTES + 1)})
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        assert writer.write(rows(1)).seq == 2
 
 
 def test_given_numbers_may_leave_gaps_and_repeat(catalog: SqlCatalog, events: Table) -> None:

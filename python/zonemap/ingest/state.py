@@ -24,11 +24,21 @@ BRANCH = "main"
 #: The sequence number before the first of a lane.
 NO_SEQ = -1
 
+#: The longest state file that committers write and read.
+GREATEST_BYTES = 512 * 1024 * 1024
+
+#: The formats of states that this package reads; another one may mean something else by the same fields.
+_FORMATS = frozenset({1, 2})
+
 _PROPERTY = "zonemap.ingest.pointer."
 _SUMMARY = "zonemap.ingest.pointer"
 _SUMMARY_BRANCH = "zonemap.ingest.branch"
 _POINTER = re.compile(r"v1\|([0-9]{1,18})\|([0-9a-f]{16})\|([^|]+)\|([^|]+)")
 _THEN = "Restore the files of the spool, or choose the watermarks with ingest_reset."
+
+
+class _UnknownFormatError(RecordError):
+    """A state of a newer version, which is not damaged."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +180,7 @@ def _at(spool: Spool, text: str) -> dict[str, Any] | None:
     match = _POINTER.fullmatch(text)
     data = spool.state(_file_of(match)) if match is not None else None
     try:
-        return wire.unframe(data) if data is not None else None
+        return _decoded(data) if data is not None else None
     except RecordError:
         return None
 
@@ -216,10 +226,12 @@ def load(spool: Spool, named: Mapping[str, str], table_uuid: str) -> LaneState:
             damaged, or there are states of earlier commits but no pointer.
     """
     bodies = []
-    for text in named.values():
+    for branch, text in named.items():
         try:
-            bodies.append(_body(spool, text, table_uuid))
+            bodies.append(_body(spool, text, table_uuid, branch))
             found = _of(bodies)
+        except _UnknownFormatError as error:
+            raise ZonemapError(f"Cannot read the ingest state of '{text}' in '{spool.location}': {error}") from error
         except (RecordError, KeyError, TypeError, ValueError) as error:
             raise ZonemapError(
                 f"Cannot read the ingest state of '{text}' in '{spool.location}': {error}. {_THEN}"
@@ -229,7 +241,7 @@ def load(spool: Spool, named: Mapping[str, str], table_uuid: str) -> LaneState:
     return found if bodies else NOTHING
 
 
-def _body(spool: Spool, text: str, table_uuid: str) -> dict[str, object]:
+def _body(spool: Spool, text: str, table_uuid: str, branch: str) -> dict[str, object]:
     match = _POINTER.fullmatch(text)
     if match is None:
         raise ValueError("its format is unknown to this version of zonemap")
@@ -241,7 +253,22 @@ def _body(spool: Spool, text: str, table_uuid: str) -> dict[str, object]:
     data = spool.state(name)
     if data is None:
         raise ValueError(f"the file 'state/{name}' does not exist")
-    return wire.unframe(data)
+    body = _decoded(data)
+    if (body.get("no"), body.get("nonce"), body.get("branch")) != (int(match[1]), match[2], branch):
+        raise ValueError(f"the file 'state/{name}' is that of another state")
+    return body
+
+
+def _decoded(data: bytes) -> dict[str, Any]:
+    """Returns the body of a state file.
+
+    Raises:
+        RecordError: the file is damaged, or its format is unknown.
+    """
+    body = wire.unframe(data, GREATEST_BYTES)
+    if body.get("format") not in _FORMATS:
+        raise _UnknownFormatError(f"its format {body.get('format')} is unknown to this version. Update zonemap.")
+    return body
 
 
 def _file_of(match: re.Match[str]) -> str:
@@ -285,7 +312,7 @@ def _check_first(spool: Spool) -> None:
     """Raises if the branch had a pointer: one of its states names an earlier one."""
     for name in spool.states():
         data = spool.state(name)
-        body = wire.unframe(data) if data is not None else {}
+        body = _decoded(data) if data is not None else {}
         if body.get("branch") == BRANCH and body.get("prev-pointer") is not None:
             raise ZonemapError(
                 f"Cannot read the ingest state of '{spool.location}': the table has no property {_PROPERTY}{BRANCH}, "

@@ -103,14 +103,15 @@ def frame(body: dict[str, Any]) -> bytes:
     return f"zonemap-ingest {_VERSION} {zlib.crc32(text):08x} {len(text)}\n".encode() + text
 
 
-def unframe(data: bytes) -> dict[str, Any]:
-    """Returns the JSON body of a file.
+def unframe(data: bytes, greatest: int = GREATEST_BYTES) -> dict[str, Any]:
+    """Returns the JSON body of a file of at most ``greatest`` bytes.
 
     Raises:
-        RecordError: the first line is malformed, the version is unknown, or length or checksum differ.
+        RecordError: the file is longer, its first line is malformed, the version is unknown, or length or checksum
+            differ.
     """
-    if len(data) > GREATEST_BYTES:
-        raise RecordError(f"Cannot read a record: it has {len(data):,} bytes, more than {GREATEST_BYTES:,}.")
+    if len(data) > greatest:
+        raise RecordError(f"Cannot read a record: it has {len(data):,} bytes, more than {greatest:,}.")
     line, newline, text = data.partition(b"\n")
     match = _FIRST_LINE.fullmatch(line) if newline and len(line) <= _LONGEST_FIRST_LINE else None
     if match is None:

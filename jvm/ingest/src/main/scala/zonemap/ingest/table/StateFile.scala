@@ -14,7 +14,7 @@ import zonemap.ingest.record.{Digits, Framed, IngestRecord, Nonce}
 private[zonemap] object StateFile {
   val Folder = "state"
 
-  /** The longest state file that is read. */
+  /** The longest state file that is written and read. */
   val MaxBytes: Int = 512 << 20
 
   private val Format = 1
@@ -29,7 +29,17 @@ private[zonemap] object StateFile {
   /** Whether a path below the ingest root is that of a state file. */
   def isState(path: String): Boolean = Name.matches(path)
 
-  def encode(state: LaneState): Array[Byte] =
+  /** @throws IllegalStateException if the state is too long for readers: it must not be committed */
+  def encode(state: LaneState): Array[Byte] = {
+    val bytes = framed(state)
+    if (bytes.length > MaxBytes)
+      throw new IllegalStateException(
+        s"Cannot write the state of branch '${state.branch}': its ${state.lanes.size} lanes take ${bytes.length} bytes, " +
+          s"more than $MaxBytes, so nothing is committed. Let producers use fewer lanes with names.")
+    bytes
+  }
+
+  private def framed(state: LaneState): Array[Byte] =
     Framed.encode(
       JsonUtil.generate(
         json => {
