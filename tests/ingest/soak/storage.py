@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -55,11 +53,9 @@ class LocalFiles:
         return unquote(urlsplit(location).path)
 
     def lengths(self, folder: str) -> Mapping[str, int]:
-        found = {}
-        for above, _, names in os.walk(folder):
-            for path in (Path(above, name) for name in names):
-                with contextlib.suppress(FileNotFoundError):
-                    found[str(path)] = path.stat().st_size
+        found = {f"{folder}/{file.name}": file.size for file in listing.files(Path(folder))}
+        for name in listing.folders(Path(folder)):
+            found |= self.lengths(f"{folder}/{name}")
         return found
 
     def open(self, name: str) -> Any:
