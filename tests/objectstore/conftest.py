@@ -40,7 +40,7 @@ def s3_confs(base, store: Store) -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def on_s3(s3_confs: dict[str, str]):
-    """Starts the session; `session.restart(s3_confs)` starts one with an empty memory."""
+    """Starts the session; `session.restart(s3_confs, ingest=True)` starts one with an empty memory."""
     session.stop()
     session.start(s3_confs, ingest=True).sql("CREATE NAMESPACE IF NOT EXISTS s3.db")
     return session.get

@@ -70,7 +70,7 @@ def test_requests_of_plans(spark, store, s3_confs) -> None:
     """A fresh JVM reads the index and no manifest; the second plan sends no request at all."""
     table = make(spark, "requests")
     product.build(spark, table)
-    spark = session.restart(s3_confs)
+    spark = session.restart(s3_confs, ingest=True)
     with store.recording() as first:
         told = explain(spark, query(table))
     assert "mode EXACT tier cold" in told
@@ -96,12 +96,12 @@ def test_a_cache_folder_outlives_the_driver(spark, store, s3_confs, tmp_path) ->
     table = make(spark, "cached")
     product.build(spark, table)
     cached = {**s3_confs, "spark.sql.zonemap.cold.cache-dir": str(tmp_path)}
-    spark = session.restart(cached)
+    spark = session.restart(cached, ingest=True)
     with store.recording() as first:
         assert "mode EXACT tier cold" in explain(spark, query(table))
     assert any("/segments/" in path for _, path in of_index(first))
     assert product.status(spark, table).cold_disk_bytes > 0
-    spark = session.restart(cached)
+    spark = session.restart(cached, ingest=True)
     with store.recording() as again:
         warmed = product.call(spark, "prewarm", table, ", columns => array('id', 's')")[0]
     assert warmed.segments == 1 and warmed.bytes > 0
@@ -142,7 +142,7 @@ def test_store_vanishes(spark, store, s3_confs) -> None:
         store.delete("lake", keys)
         assert_planned_by_index(spark, query(table), mode="EXACT")  # from memory
         check_rows(spark, table)
-    spark = session.restart(s3_confs)
+    spark = session.restart(s3_confs, ingest=True)
     for table in vanishing:
         check_rows(spark, table)
         assert product.build(spark, table).data_files == 8
@@ -153,7 +153,7 @@ def test_store_that_may_not_be_read(spark, store, s3_confs) -> None:
     """The store returns 403 for every object of the index: correct rows, a warning, and no failure."""
     table = make(spark, "unreadable")
     product.build(spark, table)
-    spark = session.restart(s3_confs)
+    spark = session.restart(s3_confs, ingest=True)
     mark = len(session.log_lines())
     with store.refusing(lambda method, path: FOLDER in path):
         check_rows(spark, table)
@@ -184,7 +184,7 @@ def test_store_elsewhere(spark, store, s3_confs) -> None:
         assert product.status(spark, table).store.startswith("s3://indexes/zonemap/")
     assert store.keys("lake", f"db/elsewhere/{FOLDER}") == []
     assert store.keys("indexes")
-    spark = session.restart({**s3_confs, "spark.sql.zonemap.store.location": "s3://indexes/zonemap"})
+    spark = session.restart({**s3_confs, "spark.sql.zonemap.store.location": "s3://indexes/zonemap"}, ingest=True)
     with store.recording() as requests:
         assert "mode EXACT tier cold" in explain(spark, query(table))
     assert but_for_the_list(manifests(requests)) == []

@@ -174,10 +174,10 @@ def stop(seconds: int = 60) -> None:
     _active = None
 
 
-def restart(confs: dict[str, str] | None = None) -> SparkSession:
+def restart(confs: dict[str, str] | None = None, *, ingest: bool = False) -> SparkSession:
     """Starts a new JVM with empty memory; tables and stores on disk remain."""
     stop()
-    return start(confs)
+    return start(confs, ingest=ingest)
 
 
 def log_file() -> Path:

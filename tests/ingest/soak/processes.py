@@ -87,10 +87,10 @@ def chaos(
     done = {"committer killed": 0, "writer killed": 0, "committer stopped": 0, "writer stopped": 0, "keys expired": 0}
     end = time.monotonic() + seconds
     kill_at = time.monotonic() + chooser.uniform(0.1, 0.9) * seconds
-    while (now := time.monotonic()) < end:
+    while not done["committer killed"] or time.monotonic() < end:
         time.sleep(chooser.uniform(0.05, 0.5))
         processes.wake()
-        if now >= kill_at and not done["committer killed"]:
+        if time.monotonic() >= kill_at and not done["committer killed"]:
             processes.kill(chooser.choice(committers))
             done["committer killed"] += 1
         fault = chooser.random()

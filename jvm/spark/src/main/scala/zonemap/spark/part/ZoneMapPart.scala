@@ -5,6 +5,7 @@ import java.util.ServiceLoader
 
 import scala.jdk.CollectionConverters._
 import scala.util.Try
+import scala.util.control.NonFatal
 
 import com.codahale.metrics.MetricRegistry
 import org.apache.spark.sql.SparkSession
@@ -12,6 +13,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.execution.SparkPlan
+import org.slf4j.LoggerFactory
 
 import zonemap.spark.conf.ConfEntry
 import zonemap.spark.metrics.QueryRuns
@@ -58,11 +60,29 @@ private[zonemap] trait StartedPart {
 
 private[zonemap] object ZoneMapPart {
 
-  /** The parts on the class path: those of the thread's loader, if it sees the same planner, such as for `spark.jars`. */
+  private val log = LoggerFactory.getLogger("zonemap")
+
+  /**
+   * The parts on the class path: those of the thread's loader, if it sees the same planner, such as for `spark.jars`. A
+   * part that does not load, such as one of another version, is logged and left out.
+   */
   def find(): Seq[ZoneMapPart] = {
     val context = Option(Thread.currentThread().getContextClassLoader).filter(seesThisPlanner)
-    ServiceLoader.load(classOf[ZoneMapPart], context.getOrElse(getClass.getClassLoader)).iterator().asScala.toVector
+    val loader = ServiceLoader.load(classOf[ZoneMapPart], context.getOrElse(getClass.getClassLoader))
+    loader.stream().iterator().asScala.flatMap(provider => attempt("load")(provider.get())).toVector
   }
+
+  /** Starts the parts; one that does not start is logged and left out. */
+  def started(parts: Seq[ZoneMapPart], process: SparkProcess, runs: QueryRuns): Seq[StartedPart] =
+    parts.flatMap(part => attempt("start")(part.start(process, runs)))
+
+  private def attempt[A](verb: String)(work: => A): Option[A] =
+    try Some(work)
+    catch {
+      case e @ (NonFatal(_) | _: LinkageError) =>
+        log.warn(s"Cannot $verb a part of zonemap, which this application runs without: $e. Use jars of one version.")
+        None
+    }
 
   private def seesThisPlanner(loader: ClassLoader): Boolean =
     Try(Class.forName(classOf[ZoneMapPart].getName, false, loader)).toOption.contains(classOf[ZoneMapPart])

@@ -34,7 +34,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
   private[zonemap] lazy val runtimeJoins = new RuntimeJoinRule(process.tables)
   private[zonemap] lazy val runs = new QueryRuns(process)
   private lazy val found = ZoneMapPart.find()
-  private[zonemap] lazy val parts = found.map(_.start(process, runs))
+  private[zonemap] lazy val parts = ZoneMapPart.started(found, process, runs)
   private[zonemap] lazy val metrics = new DriverMetrics(process.iceberg, parts.map(part => part.addMetrics _))
   private[zonemap] lazy val confs = ZoneMapConf.all ++ found.flatMap(_.confs)
   private[zonemap] lazy val unknownConfs = new UnknownConfs(confs)
