@@ -68,8 +68,9 @@ object Footers {
     rows.write.parquet(warehouse.resolve("imported").toString)
     rows.limit(0).writeTo("lake.db.imported").using("iceberg").create()
     spark
-      .sql("CALL lake.system.add_files(table => 'db.imported', source_table => " +
-        s"'`parquet`.`${warehouse.resolve("imported")}`')")
+      .sql(
+        "CALL lake.system.add_files(table => 'db.imported', source_table => " +
+          s"'`parquet`.`${warehouse.resolve("imported")}`')")
       .collect(): Unit
   }
 
@@ -81,7 +82,8 @@ object Footers {
     val snapshot = table.currentSnapshot()
     val store = warehouse.resolve("index")
     BenchmarkFiles.deleteTree(store)
-    val settings = PlannerSettings(upkeep = UpkeepMode.Off, storeLocation = Some(SlowFileSystem.location(store.toString)))
+    val settings =
+      PlannerSettings(upkeep = UpkeepMode.Off, storeLocation = Some(SlowFileSystem.location(store.toString)))
     val index = UpkeepProcess.ofJvm.index
     index.clear()
     new IndexAdmin(index).build(table, snapshot, settings, new LocalRunner(_)): Unit
