@@ -31,15 +31,8 @@ class OneRow(Shown):
                 f"Cannot read the result for '{table}': the procedure returned {len(found)} rows, not one. "
                 "Use a jar and a Python package of the same version ('zonemap doctor')."
             )
-        row = found[0]
-        names = [field.name for field in fields(cls) if field.name != "table"]
-        missing = [name for name in names if name not in row]
-        if missing:
-            raise ZonemapError(
-                f"Cannot read the result for '{table}': column {', '.join(missing)} is missing. "
-                "Use a jar and a Python package of the same version ('zonemap doctor')."
-            )
-        return cls(table=table, **{name: row[name] for name in names})
+        result: Self = read(cls, {**found[0], "table": table}, f" for '{table}'")
+        return result
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the fields by name, ready for JSON."""
@@ -60,8 +53,13 @@ class Rows(Shown, ABC):
         return "", self.as_dicts()
 
 
-def read(kind: type[Any], row: Mapping[str, Any]) -> Any:
+def read(kind: type[Any], row: Mapping[str, Any], of: str = "") -> Any:
     """Returns a row as a value of the dataclass ``kind``; columns without a field are dropped.
+
+    Args:
+        kind: The dataclass.
+        row: The row.
+        of: What the row is the result of, for the message of an error.
 
     Raises:
         ZonemapError: the row has no column of a field; the jar has another version.
@@ -70,7 +68,7 @@ def read(kind: type[Any], row: Mapping[str, Any]) -> Any:
     missing = [name for name in names if name not in row]
     if missing:
         raise ZonemapError(
-            f"Cannot read the result: column {', '.join(missing)} is missing. "
+            f"Cannot read the result{of}: column {', '.join(missing)} is missing. "
             "Use a jar and a Python package of the same version ('zonemap doctor')."
         )
     return kind(**{name: row[name] for name in names})
