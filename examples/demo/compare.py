@@ -13,7 +13,7 @@ from demo import measured_plans
 from demo.queries import Query
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 ROUNDS = 3
 _SLOW_MS = 3_000
@@ -125,11 +125,7 @@ def compare(spark: SparkSession, query: Query, table_files: int) -> Comparison:
 
 def run(spark: SparkSession, query: Query, *, enabled: bool) -> Run:
     """Runs the query once with the index off or on."""
-    _switch(spark, enabled)
-    scans = measured_plans.planned_scans(spark)
-    start = time.perf_counter()
-    frame = spark.sql(query.sql)
-    measured_plans.plan(frame)
+    scans, start, frame = _start(spark, query, enabled=enabled)
     planned = time.perf_counter()
     rows = frame.collect()
     end = time.perf_counter()
@@ -146,11 +142,7 @@ def run(spark: SparkSession, query: Query, *, enabled: bool) -> Run:
 
 def _plan(spark: SparkSession, query: Query, *, enabled: bool) -> Run:
     """Plans the query once with the index off or on; its files need not exist."""
-    _switch(spark, enabled)
-    scans = measured_plans.planned_scans(spark)
-    start = time.perf_counter()
-    frame = spark.sql(query.sql)
-    measured_plans.plan(frame)
+    scans, start, frame = _start(spark, query, enabled=enabled)
     millis = (time.perf_counter() - start) * 1000
     planned = measured_plans.planned_files(frame)
     return Run(
@@ -162,6 +154,16 @@ def _plan(spark: SparkSession, query: Query, *, enabled: bool) -> Run:
         indexed_scans=measured_plans.planned_scans(spark) - scans,
         rows=tuple(planned),
     )
+
+
+def _start(spark: SparkSession, query: Query, *, enabled: bool) -> tuple[int, float, DataFrame]:
+    """Plans the query with the index off or on; returns the scans that were planned before, the start and the frame."""
+    _switch(spark, enabled)
+    scans = measured_plans.planned_scans(spark)
+    start = time.perf_counter()
+    frame = spark.sql(query.sql)
+    measured_plans.plan(frame)
+    return scans, start, frame
 
 
 def _warm_up_command(spark: SparkSession, query: Query) -> None:
