@@ -18,12 +18,6 @@ private[zonemap] final class InsightPart extends ZoneMapPart {
   override def start(process: SparkProcess, runs: QueryRuns): StartedInsight = new StartedInsight(process, runs)
 }
 
-private[insight] object InsightPart {
-
-  /** The started part among those of a driver. */
-  def of(parts: Seq[StartedPart]): StartedInsight = parts.collectFirst { case insight: StartedInsight => insight }.get
-}
-
 private[zonemap] final class StartedInsight(process: SparkProcess, runs: QueryRuns) extends StartedPart {
   private val history = new PlanHistory
   private val observations = new ObserveScans

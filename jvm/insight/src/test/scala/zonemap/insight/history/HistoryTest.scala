@@ -4,7 +4,7 @@ package zonemap.insight.history
 import org.apache.spark.sql.Row
 
 import zonemap.iceberg.report.{CountedSteps, FileTotal, PlanStage, PlanStep}
-import zonemap.insight.InsightPart
+import zonemap.insight.StartedInsights
 import zonemap.spark.SharedSession
 
 /** `history`: the newest scans of this driver, with their files, or the reason why Iceberg planned. */
@@ -151,7 +151,7 @@ class HistoryTest extends SharedSession {
 
   test("runs: shadow mode runs queries again, which does not count") {
     val table = built("history_shadow")
-    val checks = InsightPart.of(runtime.parts).rowChecks
+    val checks = StartedInsights.of(runtime.parts).rowChecks
     val compared = checks.compared
     withConf("spark.sql.zonemap.shadow.sample" -> "1", "spark.sql.zonemap.shadow" -> "true") {
       sql(s"SELECT * FROM $table WHERE id = 33").collect()

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.AttributeSet
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.functions.{col, udf}
 
-import zonemap.insight.InsightPart
+import zonemap.insight.StartedInsights
 import zonemap.spark.{PlanningCounters, SharedSession}
 
 /** Sampled queries are repeated with and without the index after they have run: SOUNDNESS, S139 and S140. */
@@ -16,7 +16,7 @@ class RowChecksTest extends SharedSession {
   private val Sample = "spark.sql.zonemap.shadow.sample"
   private val Patience = 60000L
 
-  private def checks = InsightPart.of(runtime.parts).rowChecks
+  private def checks = StartedInsights.of(runtime.parts).rowChecks
 
   private def until(what: String)(condition: => Boolean): Unit = {
     val deadline = System.currentTimeMillis() + Patience

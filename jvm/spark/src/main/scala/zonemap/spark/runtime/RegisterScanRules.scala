@@ -14,8 +14,8 @@ import zonemap.spark.part.StartedPart
 import zonemap.spark.scan.PlannedBefore
 
 /**
- * Adds the rules of parts, [[AggregateRule]] and [[RuntimeJoinRule]] to `session.experimental.extraOptimizations`: only rules of this list
- * run after Spark has planned scans. Also names the explain provider in the session's conf, adds the metrics of the
+ * Adds the rules of parts, [[AggregateRule]] and [[RuntimeJoinRule]] to `session.experimental.extraOptimizations`: only
+ * rules of this list run after Spark has planned scans. Also names the explain provider in the session's conf, adds the metrics of the
  * driver to Spark's metrics system, lets [[QueryRuns]] listen to the application, and warns of unknown confs.
  *
  * Users may set the list and the conf, so every query checks both.
