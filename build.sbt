@@ -93,8 +93,7 @@ lazy val spark = (project in file("jvm/spark"))
     libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql),
     buildInfoPackage := "zonemap.spark",
     buildInfoObject := "Build",
-    buildInfoOptions += BuildInfoOption.PackagePrivate,
-    buildInfoKeys := Seq[BuildInfoKey](version, "sparkMinor" -> sparkMinor, "icebergBuiltAgainst" -> icebergVersion)
+    buildInfoKeys := Seq[BuildInfoKey](version, "sparkMinor" -> sparkMinor)
   )
 
 /** A thin jar of the classes in some packages: nothing that Spark ships is bundled, and nothing of the other jar. */
