@@ -43,8 +43,8 @@ def main(folder: Path, result: Path, iceberg: str) -> None:
     spark = session.start("atlas", folder, iceberg, "10g")
     spark.sql(f"DROP TABLE IF EXISTS {lake.ROWS} PURGE")
     lake.write(spark)
-    zonemap.build(spark, lake.ROWS)
-    built = zonemap.build(spark, lake.METADATA)
+    zonemap.Index(spark, lake.ROWS).build()
+    built = zonemap.Index(spark, lake.METADATA).build()
     document = {
         "benchmark": "atlas",
         "versions": session.versions(spark),

@@ -33,13 +33,13 @@ def main(folder: Path, result: Path, iceberg: str, *, quick: bool) -> None:
     lake.write(spark)
     tables = [lake.EVENTS, lake.SHUFFLED, lake.CAMPAIGNS, lake.DEVICES]
     for table in tables:
-        zonemap.build(spark, table)
+        zonemap.Index(spark, table).build()
     oracle.prepare(spark, tables[:2])
     rows = [_measure(spark, case) for case in _chosen(cases(), quick=quick)]
     migrated.write(spark, folder / "migrated")
     imported = migrated.measure(spark)
     for table, facts in FACTS.items():
-        zonemap.build(spark, table, facts=facts)
+        zonemap.Index(spark, table).build(facts=facts)
     rows += [_measure(spark, case) for case in _chosen(cases_with_facts(), quick=quick)]
     if not quick:
         commands.write(spark)

@@ -31,7 +31,7 @@ def write(spark: SparkSession, target: str, keys: str, *, files: int, rows: int,
         f"SELECT id * {step} AS id, -1D AS balance, 'changed' AS owner FROM range({changes})"
     )
     for table in (target, keys):
-        zonemap.build(spark, table)
+        zonemap.Index(spark, table).build()
 
 
 def snapshot(spark: SparkSession, table: str) -> int:

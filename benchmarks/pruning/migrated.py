@@ -48,9 +48,9 @@ def measure(spark: SparkSession) -> list[dict[str, Any]]:
     """Returns the files that each query reads in the native table, and in the imported one without and with footers."""
     chosen = [case for case in cases() if case.group in _GROUPS and case.table == lake.EVENTS] + [_COUNT]
     native = [_files(spark, case, lake.EVENTS) for case in chosen]
-    zonemap.build(spark, TABLE, footers=0)
+    zonemap.Index(spark, TABLE).build(footers=0)
     doubtful = [_files(spark, case, TABLE) for case in chosen]
-    zonemap.refresh(spark, TABLE)
+    zonemap.Index(spark, TABLE).refresh()
     proven = [_files(spark, case, TABLE) for case in chosen]
     rows = []
     for case, native_files, without, with_footers in zip(chosen, native, doubtful, proven, strict=True):

@@ -33,7 +33,7 @@ QUERIES = {
 def main(folder: Path, result: Path, iceberg: str, runs: int = RUNS) -> None:
     """Measures the plans and writes the figures to ``result``."""
     spark = session.start("readers", folder, iceberg, "4g")
-    built = zonemap.build(spark, TABLE)
+    built = zonemap.Index(spark, TABLE).build()
     versions = session.versions(spark)
     spark.stop()
     versions |= {name: importlib.metadata.version(name) for name in ("pyiceberg", "pyarrow", "numpy", "polars_iceberg")}

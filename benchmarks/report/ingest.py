@@ -142,8 +142,8 @@ def _soak(soak: dict[str, Any]) -> list[str]:
     return [
         f"A soak of {soak['minutes']:g} minutes: {soak['writers']} writers with pauses, {soak['appends']:,} appends in "
         f"{soak['commits']:,} commits and {soak['attempts']:,} attempts, beside an expiry that retains 100 snapshots. "
-        f"{soak['lostOrDoubled']} files are lost or doubled. State files stay until `ingest_gc` deletes those older "
-        "than 72 hours.\n",
+        f"{soak['lostOrDoubled']} files are lost or doubled. State files stay until `ingest_collect_garbage` "
+        "deletes those older than 72 hours.\n",
         pages.table(("sample", *head), rows),
     ]
 

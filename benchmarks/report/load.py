@@ -48,7 +48,7 @@ def section(document: dict[str, Any], image: str) -> str:
             f"![load]({image})\n",
             f"{document['threads']} threads, each with a session, plan and run queries of random tables of one driver: "
             f"{document['tables']} tables of {document['filesATable']} files. The two sides take turns of "
-            f"{document['secondsATurn']} seconds. The cap `hot.max-bytes` is a tenth of the memory that all indexes "
+            f"{document['secondsATurn']} seconds. The cap `hot.maxBytes` is a tenth of the memory that all indexes "
             f"need. {document['dataFrames']:,} DataFrames are held and executed twice, half of them on each side; "
             f"{document['sessions']} sessions run a few queries and go. Milliseconds, p50 / p99:\n",
             pages.table(("", "Iceberg", "the index"), rows),

@@ -35,7 +35,7 @@ def main(folder: Path, result: Path, iceberg: str, scale: float, *, quick: bool)
     queries = list(QUERIES.items())[:: 3 if quick else 1]
     for layout in lake.LAYOUTS[:1] if quick else lake.LAYOUTS:
         for table in lake.write(spark, folder / "generated", layout):
-            zonemap.build(spark, table)
+            zonemap.Index(spark, table).build()
         spark.sql(f"USE lake.{layout}")
         rows += [_measure(spark, layout, name, sql) for name, sql in queries]
     document = {

@@ -17,6 +17,7 @@ import zonemap
 from demo import compare, flights, lake, report
 from demo.queries import queries
 from zonemap import ZonemapError
+from zonemap.results import BuildResult
 from zonemap.session import driver_jvm
 
 if TYPE_CHECKING:
@@ -126,13 +127,13 @@ def _write(spark: SparkSession, progress: Progress, rows: pa.Table, commits: int
     lake.write_events(spark, lambda: progress.advance(last))
 
 
-def _build_indexes(spark: SparkSession, progress: Progress) -> list[zonemap.BuildResult]:
+def _build_indexes(spark: SparkSession, progress: Progress) -> list[BuildResult]:
     """Builds the indexes and checks that they cover all data files of the tables."""
     tables = (lake.FLIGHTS, lake.METRICS, lake.EVENTS)
     task = progress.add_task("building the index", total=len(tables))
     builds = []
     for table in tables:
-        build = zonemap.build(spark, table, facts=_FACTS.get(table, []))
+        build = zonemap.Index(spark, table).build(facts=_FACTS.get(table, []))
         files = lake.file_count(spark, table)
         if build.data_files != files:
             raise ZonemapError(

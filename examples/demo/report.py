@@ -15,7 +15,7 @@ from rich.text import Text
 
 from demo import chart
 from demo.compare import ROUNDS, Comparison, gain, planning_ms, query_ms
-from zonemap import BuildResult
+from zonemap.results import BuildResult
 from zonemap.show import page
 
 _COLUMNS = (

@@ -84,7 +84,7 @@ class Newest:
         if not known:
             return
         if not self._is_built:
-            zonemap.build(self._spark, TABLE)
+            zonemap.Index(self._spark, TABLE).build()
             self._is_built = True
         newest = max(known, key=lambda append: accepted[append])
         query = _query(newest)

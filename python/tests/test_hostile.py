@@ -21,9 +21,10 @@ from plots.test_plots import scan, status, texts
 from reports.test_reports import SCAN, STATUS, STOCK, _Session
 
 import zonemap
-from zonemap import DropResult, MergedLevel, MergeResult, plots
-from zonemap.diagnosis.planned_scans import HistoryResult, PlannedScan
+from zonemap import plots
 from zonemap.plots import Plot
+from zonemap.reports import Report
+from zonemap.results import CompactedLevel, CompactResult, DropResult, PlannedScan, PlannedScans, WhyNotResult
 from zonemap.show.tables import Shown
 
 #: A page, a notebook's cell or a plot beyond this is a mistake, whatever the result.
@@ -34,7 +35,7 @@ def plots_of(name: str) -> list[Plot]:
     """Returns every plot of a table, a column and a level with this name."""
     return [
         plots.clustering_depth(replace(CLUSTERED, cluster_by_keys=f"LINEAR({name})")),
-        plots.levels(MergeResult(name, (MergedLevel(name, 1, 2, 3, 4),))),
+        plots.levels(CompactResult(name, (CompactedLevel(name, 1, 2, 3, 4),))),
     ]
 
 
@@ -43,14 +44,14 @@ def results_of(name: str) -> list[Any]:
     planned = replace(scan(1, 5, 3), predicate=name, table=name, reason=name)
     return [
         status(table=name, problem=name, store=name, levels=name),
-        HistoryResult((planned, planned)),
+        PlannedScans((planned, planned)),
         DropResult(name, True, (name, name)),
         replace(CLUSTERED, table=name, cluster_by_keys=name, notes=name, partition_depth_histogram={}),
         explained(f"== Extended Information (Zonemap) ==\n{name.replace('==', '=')}\n"),
     ]
 
 
-def report_of(name: str) -> zonemap.Report:
+def report_of(name: str) -> Report:
     """Returns a report whose every text is this name."""
     values = dict.fromkeys(("problem", "store", "facts", "columns", "verdict", "bounds"), name)
     spark: Any = _Session(
@@ -61,7 +62,7 @@ def report_of(name: str) -> zonemap.Report:
         clustering_information=[CLUSTERING | {"cluster_by_keys": f"LINEAR({name})", "notes": name}],
         snapshots=[{"summary": {"total-records": name}}],
     )
-    return zonemap.report(spark, f"lake.db.`{name.replace('`', '``')}`", queries=[name])
+    return zonemap.Index(spark, f"lake.db.`{name.replace('`', '``')}`").report(queries=[name])
 
 
 def _is_in_order(html: str) -> None:
@@ -99,7 +100,7 @@ def test_a_report_shows_any_name(name: str) -> None:
 
 
 def _at(*times: datetime) -> Callable[[], Plot]:
-    return lambda: plots.files_kept(HistoryResult(tuple(replace(scan(0, 9, 1), planned_at=at) for at in times)))
+    return lambda: plots.files_kept(PlannedScans(tuple(replace(scan(0, 9, 1), planned_at=at) for at in times)))
 
 
 def _bars(**values: Any) -> Callable[[], Plot]:
@@ -116,10 +117,10 @@ _EVERY_BAR = {f"{depth:05}": 10**6 * depth for depth in [*range(17), *(2**power 
         (_at(datetime(9999, 12, 31), datetime(1, 1, 1)), {"planned at, from 0001-01-01 to 9999-12-31"}),
         (_at(datetime(2026, 3, 30), datetime(2026, 3, 28)), {"planned at, from 2026-03-28 to 2026-03-30"}),
         (_at(datetime(2026, 3, 29, 2, 30)), {"planned at, on 2026-03-29", "02:30:00"}),  # no such time in Berlin
-        (lambda: plots.files_kept(HistoryResult((scan(0, 1, 1),))), {"1 scan kept 1 of 1 files"}),
-        (lambda: plots.files_kept(HistoryResult((scan(0, 0, 0),))), {"1 scan kept 0 of 0 files"}),
+        (lambda: plots.files_kept(PlannedScans((scan(0, 1, 1),))), {"1 scan kept 1 of 1 files"}),
+        (lambda: plots.files_kept(PlannedScans((scan(0, 0, 0),))), {"1 scan kept 0 of 0 files"}),
         (
-            lambda: plots.files_kept(HistoryResult((scan(0, 10**18, 10**9),))),
+            lambda: plots.files_kept(PlannedScans((scan(0, 10**18, 10**9),))),
             {"1 scan kept 1,000,000,000 of 1,000,000,000,000,000,000 files", "10,000,000"},
         ),
         (_bars(average_depth=math.nan), {"Values of user_<id>: average depth unknown"}),
@@ -145,7 +146,7 @@ def _long_history() -> tuple[PlannedScan, ...]:
 
 
 def test_a_long_history_is_drawn_by_its_newest_scans() -> None:
-    plot = plots.files_kept(HistoryResult(_long_history()))
+    plot = plots.files_kept(PlannedScans(_long_history()))
     assert plot.title == "20,000 scans kept 60,000 of 20,000,000 files"
     assert "The newest 1,000 scans are drawn." in plot.note
     drawn = plot.svg()
@@ -156,10 +157,10 @@ def test_a_long_history_is_drawn_by_its_newest_scans() -> None:
 @pytest.mark.parametrize(
     ("result", "heading", "rows"),
     [
-        (HistoryResult(_long_history()), "the first 100 of 20,000 rows", 101),
+        (PlannedScans(_long_history()), "the first 100 of 20,000 rows", 101),
         (DropResult("t", False, tuple(map(str, range(9_000)))), "of the index of t: the first 100 of 9,000 rows", 101),
         (DropResult("t", False, tuple(map(str, range(100)))), "Deleted 100 files of the index of t", 101),
-        (zonemap.WhyNotResult(()), "no rows", 0),
+        (WhyNotResult(()), "no rows", 0),
     ],
 )
 def test_a_notebook_shows_the_first_rows(result: Shown, heading: str, rows: int) -> None:

@@ -223,7 +223,7 @@ def test_12_uuid_order(spark) -> None:
     check(spark, table, f"x < '{other}'", [0, 1, 5], None, stock_agrees=False, reader_agrees=False)
     check(spark, table, f"x IN ('{high}', '{other}')", [2, 3, 4], None)
     check(spark, table, "x IS NULL", [], 0)
-    product.call(spark, "build", table, ", facts => 'values(x)'")
+    product.call(spark, "build_index", table, ", facts => 'values(x)'")
     for where, rows in (("substring(x, 1, 1) = 'f'", 2), ("x LIKE '%-%0001'", 5), ("length(x) = 36", 6)):
         assert len(assert_rows_equal_off_on(spark, f"SELECT rid FROM {table} WHERE {where}")) == rows
     assert len(assert_rows_equal_off_on(spark, f"SELECT rid FROM {table} WHERE upper(x) = upper('{high}')")) == 2
@@ -711,7 +711,7 @@ def test_a_prefix_is_counted_in_characters(spark) -> None:
 
 def test_18_a_small_cache_gives_whole_file_lists(base) -> None:
     """The last test of the module, because it needs a JVM with another conf."""
-    session.restart({"spark.sql.zonemap.hot.max-bytes": "1k"})
+    session.restart({"spark.sql.zonemap.hot.maxBytes": "1k"})
     spark = session.get()
     try:
         named = [table_of(spark, f"squeezed{i}", "INT", [[j + i] for j in range(5)]) for i in range(4)]

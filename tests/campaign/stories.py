@@ -128,6 +128,10 @@ def _commit(t: Telling) -> Iterator[Act]:
         yield "do", (f"REFRESH TABLE {table}",)
 
 
+#: The procedures of the words of a story.
+_PROCEDURES = {"build": "build_index", "refresh": "refresh_index", "merge": "compact_index", "drop": "drop_index"}
+
+
 def _index(t: Telling) -> Iterator[Act]:
     """Changes the index alone; the twin without the product does nothing."""
     word = t.rng.choice(("build", "build", "refresh", "merge", "drop", "gc", "forget"))
@@ -279,9 +283,9 @@ class Teller:
         if word == "forget":
             spark._jvm.zonemap.spark.HeldIndexes.forget()
         elif word == "gc":
-            product.call(spark, "gc", self.twins[OURS], ", older_than_hours => 24")
+            product.call(spark, "collect_garbage", self.twins[OURS], ", older_than_hours => 24")
         else:
-            product.call(spark, word, self.twins[OURS])
+            product.call(spark, _PROCEDURES[word], self.twins[OURS], ", dry_run => false" if word == "drop" else "")
 
     def _text(self, twin: str, text: str) -> str:
         table = self.twins[twin]

@@ -103,7 +103,7 @@ def test_steps_are_left_out_as_long_as_it_stays_wrong() -> None:
     made_by = [
         ("sql", ("CREATE TABLE t (a INT)",)),
         ("append", ("t", [[(1,)], [(2,)], [(3,)], [(4,)]], "a INT", ["*"], None, None)),
-        ("sql", ("CALL zonemap.system.build(table => 't')",)),
+        ("sql", ("CALL zonemap.system.build_index(table => 't')",)),
         ("append", ("t", [[(5,)]], "a INT", ["*"], None, None)),
     ]
 

@@ -88,7 +88,7 @@ def shifted(spark: SparkSession) -> tuple[str, str]:
         spark.sql(f"CREATE TABLE {table} (id BIGINT, part INT) USING iceberg PARTITIONED BY (part)")
         spark.sql(f"INSERT INTO {table} SELECT id, 0 FROM range(4)")
         steps.other_tuples(spark, table, "part", 1)
-    product.call(spark, "build", made[1], ", columns => array('id')")
+    product.call(spark, "build_index", made[1], ", columns => array('id')")
     return made
 
 

@@ -75,7 +75,7 @@ def _continued(rng: random.Random, world: World) -> None:
         recipes.append(notebook, world.recipe, 2)
         if rng.random() < 0.3:  # a segment of its own, not merged with the others
             world.tags.add("refreshed")
-            notebook.sql(f"CALL zonemap.system.refresh(table => '{table}')")
+            notebook.sql(f"CALL zonemap.system.refresh_index(table => '{table}')")
     world.older = list(range(first, _snapshots(notebook.spark, table) - 1))
     if rng.random() < 0.5:
         world.branch = "kept"
@@ -118,7 +118,7 @@ def _indexed(rng: random.Random, world: World) -> None:
         return
     top = [c.name for c in world.columns if "." not in c.name]
     more = {"built": "", "facts": _facts(world, top), "columns": f", columns => array('rid', '{top[0]}')"}[how]
-    world.notebook.sql(f"CALL zonemap.system.build(table => '{world.table}'{more})")
+    world.notebook.sql(f"CALL zonemap.system.build_index(table => '{world.table}'{more})")
     if rng.random() < 0.2:
         world.tags.add("damaged")
         world.notebook.noted("damage", world.table, str(rng.random()))
@@ -150,7 +150,7 @@ def _add_keys(rng: random.Random, world: World) -> None:
     declared = ", ".join(["tier INT", *(f"k{i} {TYPES[c.kind].ddl}" for i, c in enumerate(usable))])
     tables.create(world.notebook, table, declared)
     tables.append(world.notebook, table, [rows[:3], rows[3:6], rows[6:]], ", ".join(sent), select=select)
-    world.notebook.sql(f"CALL zonemap.system.build(table => '{table}')")
+    world.notebook.sql(f"CALL zonemap.system.build_index(table => '{table}')")
 
 
 def keys_of(table: str) -> str:

@@ -25,7 +25,7 @@ FACTS = ("values(status)", "values(n)", "bloom(key)", "ngrams(message)", "bounds
 
 
 def build(spark, table: str, facts: str, more: str = "") -> dict[str, object]:
-    return {row.part: row for row in product.call(spark, "build", table, f", facts => '{facts}'{more}")}
+    return {row.part: row for row in product.call(spark, "build_index", table, f", facts => '{facts}'{more}")}
 
 
 def facts_of(spark, table: str) -> str:

@@ -47,7 +47,7 @@ def _columns() -> list[str]:
 
 
 def build(spark, table: str, facts: str) -> dict[str, object]:
-    rows = product.call(spark, "build", table, f", facts => '{facts}'")
+    rows = product.call(spark, "build_index", table, f", facts => '{facts}'")
     return {row.part: row for row in rows}
 
 
@@ -169,7 +169,7 @@ def test_status_names_facts_and_drop_takes_them(spark) -> None:
     status = product.status(spark, table)
     assert status.facts.split("=")[0] == "values(status)" and "bloom(user_id)=" in status.facts
     assert status.fact_bytes > 4 * 32
-    dropped = product.call(spark, "drop", table, ", facts => 'bloom(user_id)'")
+    dropped = product.call(spark, "drop_index", table, ", facts => 'bloom(user_id)', dry_run => false")
     assert len(dropped) == 1, dropped
     assert "/facts/bloom/" in dropped[0].path
     assert product.status(spark, table).facts.startswith("values(status)=")
@@ -179,7 +179,7 @@ def test_status_names_facts_and_drop_takes_them(spark) -> None:
     build(spark, table, "none")
     assert product.status(spark, table).facts == ""
     assert files(spark, table, "status = 'failed'") == 4
-    garbage = product.call(spark, "gc", table, ", dry_run => false, older_than_hours => 0")
+    garbage = product.call(spark, "collect_garbage", table, ", dry_run => false, older_than_hours => 0")
     assert sum("/facts/" in row.path for row in garbage) == 2
     assert not product.store_files(tables.location(spark, table), "*.zmf")
 

@@ -65,7 +65,7 @@ def append(spark, table: str, select: list[str], files: int = FILES, file_format
 
 def build(spark, table: str, facts: str) -> dict[str, object]:
     quoted = facts.replace("'", "\\'")
-    return {row.part: row for row in product.call(spark, "build", table, f", facts => '{quoted}'")}
+    return {row.part: row for row in product.call(spark, "build_index", table, f", facts => '{quoted}'")}
 
 
 def count(spark, table: str, where: str) -> int:
@@ -122,7 +122,7 @@ def test_status_names_keys_and_drop_takes_one(spark) -> None:
     build(spark, table, "values(tags['type'], tags['host'])")
     told = product.status(spark, table).facts
     assert told.startswith("values(tags['host'])=") and " values(tags['type'])=" in told
-    product.call(spark, "drop", table, ", facts => 'values(tags[''host''])'")
+    product.call(spark, "drop_index", table, ", facts => 'values(tags[''host''])', dry_run => false")
     assert "host" not in product.status(spark, table).facts
     spark._jvm.zonemap.spark.HeldIndexes.forget()
     assert (count(spark, table, "tags['type'] = 'gauge'"), count(spark, table, "tags['host'] = 'x'")) == (1, 4)

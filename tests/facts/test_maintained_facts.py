@@ -10,11 +10,11 @@ from support.session import STOCK
 
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
 
-MAINTAIN = "spark.sql.zonemap.upkeep.maintain-facts"
+MAINTAIN = "spark.sql.zonemap.upkeep.maintainFacts.enabled"
 UPKEEP = {
     MAINTAIN: "true",
-    "spark.sql.zonemap.upkeep.follow-commits": "true",
-    "spark.sql.zonemap.upkeep.flush-interval": "0s",
+    "spark.sql.zonemap.upkeep.followCommits.enabled": "true",
+    "spark.sql.zonemap.upkeep.flushInterval": "0s",
 }
 MISSING = "status = 'missing'"
 
@@ -28,7 +28,7 @@ def insert(spark, table: str, start: int, files: int) -> None:
 def built(spark, name: str) -> str:
     table = tables.create(spark, f"lake.facts.{name}", "id BIGINT, status STRING, tags MAP<STRING, STRING>")
     insert(spark, table, 0, 2)
-    product.call(spark, "build", table, r", facts => 'values(status, tags[\'type\']), bounds(id)'")
+    product.call(spark, "build_index", table, r", facts => 'values(status, tags[\'type\']), bounds(id)'")
     assert files(spark, table, MISSING) == 0
     return table
 
@@ -51,7 +51,7 @@ def test_upkeep_builds_the_facts_of_what_is_committed(spark) -> None:
     assert_rows_equal_off_on(
         spark, f"SELECT * FROM {table} WHERE status <> 'a' AND tags['type'] = 'gauge'", at_least=20
     )
-    product.call(spark, "gc", table, ", dry_run => false, older_than_hours => 0")
+    product.call(spark, "collect_garbage", table, ", dry_run => false, older_than_hours => 0")
     assert files(spark, table, MISSING) == 0, "nothing that is named was collected"
 
 
@@ -73,7 +73,7 @@ def test_facts_are_maintained_through_a_rewrite_of_all_files(spark) -> None:
     """The rewritten file has too many values for a set of values: only that fact is without effect, for that file."""
     table = tables.create(spark, "lake.facts.rewritten", "id BIGINT, v STRING")
     spark.range(0, 1200, 1, 6).selectExpr("id", "concat('u', id) AS v").writeTo(table).append()
-    product.call(spark, "build", table, ", facts => 'values(v), bloom(v)', max_fact_share => 9")
+    product.call(spark, "build_index", table, ", facts => 'values(v), bloom(v)', max_fact_share => 9")
     spark.sql(
         "CALL lake.system.rewrite_data_files(table => 'facts.rewritten', options => map('rewrite-all', 'true'))"
     ).collect()
@@ -108,14 +108,14 @@ def test_an_explicit_build_after_a_rewrite_refuses_no_fact_of_the_table(spark) -
     table = tables.create(spark, "lake.facts.rebuilt", "id BIGINT, v STRING")
     spark.range(0, 1200, 1, 6).selectExpr("id", "concat('u', id) AS v").writeTo(table).append()
     facts = "facts => 'values(v), bloom(v)'"
-    product.call(spark, "build", table, f", {facts}, max_fact_share => 9")
+    product.call(spark, "build_index", table, f", {facts}, max_fact_share => 9")
     spark.sql(
         "CALL lake.system.rewrite_data_files(table => 'facts.rebuilt', options => map('rewrite-all', 'true'))"
     ).collect()
-    product.call(spark, "build", table, f", {facts}, estimate => true")
-    product.call(spark, "build", table, f", {facts}, max_fact_share => 1e-9D")
+    product.call(spark, "build_index", table, f", {facts}, estimate => true")
+    product.call(spark, "build_index", table, f", {facts}, max_fact_share => 1e-9D")
     assert files(spark, table, "v = 'u77x'") == 0
     with pytest.raises(Exception, match="more than 256 distinct values"):
-        product.call(spark, "build", table, ", facts => 'bloom(v), values(id)'")
+        product.call(spark, "build_index", table, ", facts => 'bloom(v), values(id)'")
     assert files(spark, table, "v = 'u77x'") == 0, "a refused fact drops no other"
     assert "values(id)" not in product.status(spark, table).facts

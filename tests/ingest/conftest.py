@@ -25,8 +25,8 @@ def spark(base: Path, sqlite: Path) -> Iterator[object]:
         {
             "spark.master": "local[2, 3]",
             **lake.catalog_confs(sqlite, f"file:{base / 'ingest'}"),
-            "spark.sql.zonemap.upkeep.follow-commits": "true",
-            "spark.sql.zonemap.upkeep.max-cpu-share": "1",
+            "spark.sql.zonemap.upkeep.followCommits.enabled": "true",
+            "spark.sql.zonemap.upkeep.maxCpuShare": "1",
         },
         ingest=True,
     )

@@ -80,7 +80,7 @@ def test_files_read_without_adaptive_execution(spark, star, case: str) -> None:
 
 def test_switched_off(spark, star) -> None:
     query = PRUNES["inner"][0].format(s=star)
-    with product.raw_conf(spark, {"spark.sql.zonemap.join.runtime": "false"}):
+    with product.raw_conf(spark, {"spark.sql.zonemap.join.runtime.enabled": "false"}):
         assert read_files(spark, query) == FILES
 
 
@@ -89,5 +89,7 @@ def test_what_is_told(spark, star) -> None:
     assert "join pruning on id: at run time" in explain(spark, query)
     done = plans.execute(spark.sql(query))
     assert [m["zonemapFilesSkippedByJoinKeys"] for m in done.metrics if "zonemapFilesSkippedByJoinKeys" in m] == [30]
-    with product.raw_conf(spark, {"spark.sql.zonemap.join.static": "false", "spark.sql.zonemap.join.runtime": "false"}):
+    with product.raw_conf(
+        spark, {"spark.sql.zonemap.join.static.enabled": "false", "spark.sql.zonemap.join.runtime.enabled": "false"}
+    ):
         assert "join pruning" not in explain(spark, query)

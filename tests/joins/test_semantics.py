@@ -72,7 +72,7 @@ def test_nan_null_and_zero_keys(spark, doubles, names: str) -> None:
         ("double_one", "true", DOUBLE_KEYS[names][1]),
     ):
         query = f"SELECT /*+ BROADCAST(d) */ f.n, d.name FROM {doubles} f JOIN lake.joins.{source} d ON f.x = d.x WHERE d.name IN ({names})"
-        with product.raw_conf(spark, {"spark.sql.zonemap.join.runtime": runtime}):
+        with product.raw_conf(spark, {"spark.sql.zonemap.join.runtime.enabled": runtime}):
             read = executed(spark, query, "doubles")
         assert STOCK or read == files, f"{source}: {read}"
 
@@ -80,7 +80,7 @@ def test_nan_null_and_zero_keys(spark, doubles, names: str) -> None:
 def test_nan_among_the_rows_of_a_plan(spark, doubles) -> None:
     """NaN is in no range of values and equals itself, so the files of NaN are read."""
     join = f"SELECT f.n FROM {doubles} f JOIN VALUES {{}} AS v(k) ON f.x = v.k"
-    with product.raw_conf(spark, {"spark.sql.zonemap.join.runtime": "false"}):
+    with product.raw_conf(spark, {"spark.sql.zonemap.join.runtime.enabled": "false"}):
         read = [executed(spark, join.format(rows), "doubles") for rows in ("(10.5D)", "(10.5D), (double('NaN'))")]
     assert STOCK or read == [1, 5]
 
@@ -101,7 +101,7 @@ def test_keys_of_a_column_that_a_subquery_has_cast(spark, key: str) -> None:
     query = (
         f"SELECT /*+ BROADCAST(w) */ n FROM (SELECT n, {cast} AS {key} FROM {table}) t JOIN {keys} w ON t.{key} = w.k"
     )
-    with product.raw_conf(spark, {"spark.sql.zonemap.join.static": "false"}):
+    with product.raw_conf(spark, {"spark.sql.zonemap.join.static.enabled": "false"}):
         assert len(assert_rows_equal_off_on(spark, query)) == 2
 
 

@@ -9,7 +9,7 @@ from support.compare import assert_rows_equal_off_on, explain
 from support.session import STOCK
 
 FILES = 32
-STATIC_ONLY = {"spark.sql.zonemap.join.runtime": "false"}
+STATIC_ONLY = {"spark.sql.zonemap.join.runtime.enabled": "false"}
 
 
 def fact_files(spark, query: str, table: str = "fact") -> int:
@@ -117,5 +117,5 @@ def test_the_explanation_counts_files(spark, star) -> None:
 
 def test_switched_off(spark, star) -> None:
     query = PRUNES["inner"][0].format(s=star)
-    with product.raw_conf(spark, STATIC_ONLY | {"spark.sql.zonemap.join.static": "false"}):
+    with product.raw_conf(spark, STATIC_ONLY | {"spark.sql.zonemap.join.static.enabled": "false"}):
         assert fact_files(spark, query) == FILES

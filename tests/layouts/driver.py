@@ -95,22 +95,22 @@ class Steps:
     def whole(self) -> None:
         """Runs the life of an index: build, exact plan, hybrid plan with deletes, drop."""
         self.create()
-        self.call("build")
+        self.call("build_index", "build")
         self.query("exact")
         self.insert(FILES, 1)
         self.rows(f"DELETE FROM {TABLE} WHERE id = 255")
         self.query("hybrid", "id BETWEEN 250 AND 260 OR id = 850")
-        self.call("refresh")
-        self.call("status")
-        self.call("drop")
+        self.call("refresh_index", "refresh")
+        self.call("index_status", "status")
+        self.call("drop_index", "drop", ", dry_run => false")
         tell("inputs", files=self.rows(f"SELECT DISTINCT input_file_name() FROM {TABLE}"))
 
     def job(self) -> None:
         """Builds several segments from several manifests, and records where the tasks ran."""
         for i in range(4):
             self.insert(FILES + i, 1)
-        self.rows("SET `spark.sql.zonemap.build.segment-rows`=2")
-        self.call("build", "build_job")
+        self.rows("SET spark.sql.zonemap.build.segmentRows=2")
+        self.call("build_index", "build_job")
         self.query("after_job", "id BETWEEN 250 AND 260 OR id = 950")
         context = self.spark.sparkContext
         store = context._jsc.sc().statusStore()
@@ -127,8 +127,8 @@ class Steps:
         """Builds several segments in a session that cannot ship a job to executors."""
         for i in range(4):
             self.insert(FILES + i, 1)
-        self.rows("SET `spark.sql.zonemap.build.segment-rows`=2")
-        self.call("build", "build_job")
+        self.rows("SET spark.sql.zonemap.build.segmentRows=2")
+        self.call("build_index", "build_job")
         self.query("after_job", "id BETWEEN 250 AND 260 OR id = 950")
 
     def ingest(self) -> None:
@@ -163,7 +163,7 @@ class Steps:
         sql = f"SELECT count(*), sum(id) FROM parquet.`{folder}` WHERE id > 49"
         tell("plain", rows=self.rows(sql), explain=self.explain(sql), counter=self.counter("plannedScans"))
         try:
-            self.rows("CALL zonemap.system.build(table => 'lake.db.t')")
+            self.rows("CALL zonemap.system.build_index(table => 'lake.db.t')")
             tell("call", error=None)
         except Exception as error:
             # Spark's own message is "Failed to load routine"; its cause has the message of the product
@@ -173,8 +173,8 @@ class Steps:
         """Uses the Python bindings in this session."""
         import zonemap
 
-        built = zonemap.build(self.spark, TABLE)
-        status = zonemap.status(self.spark, TABLE)
+        built = zonemap.Index(self.spark, TABLE).build()
+        status = zonemap.Index(self.spark, TABLE).status()
         tell("python", built=built.data_files, covered=status.covered)
 
 

@@ -52,8 +52,8 @@ def confs(folder: Path, **more: str) -> dict[str, str]:
         "spark.sql.catalog.lake.warehouse": str(folder / "warehouse"),
         "spark.sql.extensions": f"{ICEBERG_EXTENSION},{OUR_EXTENSION}",
         "spark.sql.extendedExplainProviders": "zonemap.spark.ZoneMapExplain",
-        "spark.sql.zonemap.upkeep": "memory",
-        "spark.sql.zonemap.upkeep.follow-commits": "false",
+        "spark.sql.zonemap.upkeep.mode": "memory",
+        "spark.sql.zonemap.upkeep.followCommits.enabled": "false",
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.warehouse.dir": str(folder / "spark-warehouse"),
@@ -214,7 +214,12 @@ def test_both_in_spark_jars(folder: Path) -> None:
     told = run(layout, folder)
     check_whole(told)
     check_ingest(told)
-    assert {row[-1] for row in told["procedures"]["rows"]} >= {"build", "refresh", "status", "drop"}
+    assert {row[-1] for row in told["procedures"]["rows"]} >= {
+        "build_index",
+        "refresh_index",
+        "index_status",
+        "drop_index",
+    }
 
 
 def test_submitted_with_our_extension_first(folder: Path) -> None:

@@ -46,28 +46,28 @@ def show(name, call):
 
 WITHOUT = """
 spark = builder.getOrCreate()
-show("unknown", lambda: zonemap.status(spark, "lake.db.t"))
+show("unknown", lambda: zonemap.Index(spark, "lake.db.t").status())
 spark.conf.set("spark.sql.catalog.zonemap", "zonemap.spark.ZoneMapCatalog")
-show("missing", lambda: zonemap.status(spark, "lake.db.t"))
+show("missing", lambda: zonemap.Index(spark, "lake.db.t").status())
 """
 
 WITHOUT_ICEBERG = """
 spark = zonemap.configure(builder).getOrCreate()
-show("status", lambda: zonemap.status(spark, "lake.db.t"))
+show("status", lambda: zonemap.Index(spark, "lake.db.t").status())
 """
 
 WITH = """
 builder = builder.config("spark.sql.catalog.lake", "org.apache.iceberg.spark.SparkCatalog")
 spark = zonemap.configure(builder, jar={jar!r}, iceberg={iceberg!r}).getOrCreate()
 spark.sql("CREATE TABLE lake.db.t AS SELECT id FROM range(10)")
-show("built", lambda: zonemap.build(spark, "lake.db.t").data_files > 0)
+show("built", lambda: zonemap.Index(spark, "lake.db.t").build().data_files > 0)
 show("explained", lambda: "(Zonemap)" in spark.sql("EXPLAIN SELECT * FROM lake.db.t WHERE id = 1").first()[0])
-show("words", lambda: zonemap.build(spark, "a b c"))
-show("absent", lambda: zonemap.build(spark, "lake.db.nope"))
-show("catalog", lambda: zonemap.build(spark, "absent.db.t"))
-show("column", lambda: zonemap.build(spark, "lake.db.t", facts=["values(nope)"]))
+show("words", lambda: zonemap.Index(spark, "a b c").build())
+show("absent", lambda: zonemap.Index(spark, "lake.db.nope").build())
+show("catalog", lambda: zonemap.Index(spark, "absent.db.t").build())
+show("column", lambda: zonemap.Index(spark, "lake.db.t").build(facts=["values(nope)"]))
 try:
-    spark.sql("CALL zonemap.system.build(table => 'a b c')")
+    spark.sql("CALL zonemap.system.build_index(table => 'a b c')")
 except Exception as error:
     print("sql", error)
 """

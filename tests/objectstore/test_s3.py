@@ -95,7 +95,7 @@ def test_a_cache_folder_outlives_the_driver(spark, store, s3_confs, tmp_path) ->
     """The next driver reads only the version; no plan requests the columns that prewarm has loaded."""
     table = make(spark, "cached")
     product.build(spark, table)
-    cached = {**s3_confs, "spark.sql.zonemap.cold.cache-dir": str(tmp_path)}
+    cached = {**s3_confs, "spark.sql.zonemap.cold.cacheDir": str(tmp_path)}
     spark = session.restart(cached, ingest=True)
     with store.recording() as first:
         assert "mode EXACT tier cold" in explain(spark, query(table))
@@ -103,7 +103,7 @@ def test_a_cache_folder_outlives_the_driver(spark, store, s3_confs, tmp_path) ->
     assert product.status(spark, table).cold_disk_bytes > 0
     spark = session.restart(cached, ingest=True)
     with store.recording() as again:
-        warmed = product.call(spark, "prewarm", table, ", columns => array('id', 's')")[0]
+        warmed = product.call(spark, "prewarm_index", table, ", columns => array('id', 's')")[0]
     assert warmed.segments == 1 and warmed.bytes > 0
     asked = of_index(again)
     assert asked and all("/versions/" in path for _, path in asked), asked

@@ -178,7 +178,7 @@ def test_a_snapshot_without_a_version_is_planned_by_pyiceberg(spark) -> None:
     before = later.metadata.snapshots[0].snapshot_id
     old = zonemap_pyiceberg.plan(later.scan(row_filter=GreaterThan("id", 35), snapshot_id=before))
     assert (old.is_from_index, len(old.tasks)) == (True, 1)
-    product.call(spark, "refresh", name)
+    product.call(spark, "refresh_index", name)
     assert zonemap_pyiceberg.plan(later.scan(row_filter=GreaterThan("id", 38))).is_from_index
 
 
@@ -224,7 +224,7 @@ def test_tags_branches_and_old_snapshots(spark) -> None:
     spark.sql(f"ALTER TABLE {name} CREATE BRANCH side")
     spark.sql(f"INSERT INTO {name}.branch_side SELECT * FROM {name} WHERE id < 10")
     spark.sql(f"DELETE FROM {name} WHERE id >= 20")
-    product.call(spark, "refresh", name)
+    product.call(spark, "refresh_index", name)
     table = loaded(spark, name)
     snapshots = {
         reference: table.metadata.snapshot_by_name(reference).snapshot_id for reference in ("first", "side", "main")
@@ -251,7 +251,7 @@ def test_plans_while_spark_appends_drops_the_index_and_collects_garbage(spark) -
     first = loaded(spark, name)
     wanted = {text: plans_of(first, text) for text in ("id = 15", "id >= 30 AND id < 45", "id > -1")}
     assert [len(files) for files in wanted.values()] == [1, 2, 6]
-    gc = f"CALL zonemap.system.gc(table => '{name}', dry_run => false, older_than_hours => 0)"
+    gc = f"CALL zonemap.system.collect_garbage(table => '{name}', dry_run => false, older_than_hours => 0)"
     expire = f"CALL lake.system.expire_snapshots(table => '{name}', older_than => TIMESTAMP'2100-01-01 00:00:00')"
     spark.sql(f"ALTER TABLE {name} CREATE TAG first")
     collected = 0
@@ -271,9 +271,9 @@ def test_plans_while_spark_appends_drops_the_index_and_collects_garbage(spark) -
     try:
         for turn in range(6):
             tables.append(spark, name, tables.ranges(2, 10, start=100 + 20 * turn), tables.RANGES_DDL)
-            product.call(spark, "refresh", name)
+            product.call(spark, "refresh_index", name)
             if turn == 3:
-                product.call(spark, "drop", name)
+                product.call(spark, "drop_index", name, ", dry_run => false")
                 product.build(spark, name)
             spark.sql(expire)
             collected += len(spark.sql(gc).collect())

@@ -141,12 +141,12 @@ def test_deletes_of_each_version_after_many_merges(spark, version: int) -> None:
     for turn in range(8):
         spark.sql(f"INSERT INTO {name} {keyed(turn * 10)}")
         if turn == 2:
-            product.call(spark, "build", name, columns)
+            product.call(spark, "build_index", name, columns)
         if turn % 3 == 2:
             spark.sql(f"DELETE FROM {name} WHERE id % 7 = {turn}")
         if turn == 4:
             spark.sql(f"ALTER TABLE {name} ADD PARTITION FIELD truncate(20, id)")
-            product.call(spark, "merge", name)
+            product.call(spark, "compact_index", name)
         if turn == 5:
             spark.sql(f"ALTER TABLE {name} DROP PARTITION FIELD truncate(20, id)")
             spark.sql(f"ALTER TABLE {name} ADD PARTITION FIELD grade")
@@ -156,7 +156,7 @@ def test_deletes_of_each_version_after_many_merges(spark, version: int) -> None:
     stock, ours = compare_all(table, KEYS, unknown=UNKNOWN)
     assert 0 < ours < stock
     assert any(task.delete_files for task in zonemap_pyiceberg.plan_files(table.scan()))
-    product.call(spark, "merge", name)
+    product.call(spark, "compact_index", name)
     assert compare_all(table, KEYS, unknown=UNKNOWN) == (stock, ours)
     rows = differential.Rows(table)
     for more in ({"limit": 3}, {"selected_fields": ("name",)}, {"options": {"include_empty_files": "true"}}):

@@ -43,8 +43,8 @@ def test_a_manifest_that_iceberg_cannot_decode(spark) -> None:
         off = outcome(spark, query)
     assert outcome(spark, query) == off
     for command in (
-        f"CALL zonemap.system.build(table => '{table}')",
-        f"CALL zonemap.system.refresh(table => '{table}')",
+        f"CALL zonemap.system.build_index(table => '{table}')",
+        f"CALL zonemap.system.refresh_index(table => '{table}')",
     ):
         with pytest.raises(Exception, match="Cannot index manifest") as raised:
             spark.sql(command).collect()

@@ -174,23 +174,23 @@ class Maintainer(Actor):
         ]
 
     def _refresh(self) -> None:
-        self._call("refresh")
+        self._call("refresh_index")
 
     def _merge(self) -> None:
-        self._call("merge")
+        self._call("compact_index")
 
     def _build(self) -> None:
-        self._call("build")
+        self._call("build_index")
 
     def _gc(self) -> None:
-        self._call("gc", f", dry_run => false, older_than_hours => {self.chooser.choice([0, 24])}")
+        self._call("collect_garbage", f", dry_run => false, older_than_hours => {self.chooser.choice([0, 24])}")
 
     def _drop(self) -> None:
         if self.chooser.random() < 0.3:
-            self._call("drop")
+            self._call("drop_index", ", dry_run => false")
 
     def _status(self) -> None:
-        self._call("status")
+        self._call("index_status")
 
     def _call(self, procedure: str, more: str = "") -> None:
         product.call(self._spark, procedure, self.chooser.choice(lake.TABLES), more)

@@ -66,7 +66,7 @@ class Checks:
         self._off = lake.session(self._spark, {confs.ENABLED: "false"})
         shadow, cover = str(self._chooser.random() < 0.2).lower(), self._chooser.choice(["background", "wait"])
         self._on = lake.session(
-            self._spark, {"spark.sql.zonemap.shadow": shadow, "spark.sql.zonemap.cover-on-read": cover}
+            self._spark, {"spark.sql.zonemap.shadow.enabled": shadow, "spark.sql.zonemap.coverOnRead": cover}
         )
         self._left = QUERIES_OF_A_SESSION
         self._results.add("sessions")

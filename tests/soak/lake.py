@@ -23,12 +23,12 @@ MERGE_ON_READ = {f"write.{command}.mode": "merge-on-read" for command in ("delet
 CONFS = {"spark.sql.catalog.lake.cache-enabled": "false"}
 #: The index follows each commit and is written soon; caches are small, so that parts are loaded again and again.
 PRODUCT = {
-    "spark.sql.zonemap.cover-on-read": "background",
-    "spark.sql.zonemap.upkeep": "persist",
-    "spark.sql.zonemap.upkeep.follow-commits": "true",
-    "spark.sql.zonemap.upkeep.max-cpu-share": "0.2",
-    "spark.sql.zonemap.upkeep.flush-interval": "1s",
-    "spark.sql.zonemap.hot.max-bytes": "1m",
+    "spark.sql.zonemap.coverOnRead": "background",
+    "spark.sql.zonemap.upkeep.mode": "persist",
+    "spark.sql.zonemap.upkeep.followCommits.enabled": "true",
+    "spark.sql.zonemap.upkeep.maxCpuShare": "0.2",
+    "spark.sql.zonemap.upkeep.flushInterval": "1s",
+    "spark.sql.zonemap.hot.maxBytes": "1m",
 }
 
 

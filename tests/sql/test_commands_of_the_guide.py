@@ -93,23 +93,23 @@ def test_a_join_on_a_column_without_a_partition(spark: SparkSession) -> None:
 def test_facts_are_built_estimated_dropped_and_their_files_deleted(spark: SparkSession) -> None:
     found = statements("facts")
     assert [re.search(r"system\.(\w+)", statement).group(1) for statement in found] == [
-        *("build", "build", "build", "drop", "drop", "gc")
+        *("build_index", "build_index", "build_index", "drop_index", "drop_index", "collect_garbage")
     ]
     built, estimated, bloom, dropped, *_, deleted = [spark.sql(statement).collect() for statement in found]
     kinds = {"values(status)", "bloom(user_id)", "ngrams(message)", "bounds(note)", "ranges(ts)"}
     assert {row.part for row in built} == {"index", *kinds}
     assert {row.part for row in estimated} >= {"bloom(user_id)", "values(status)"}
     assert {row.part for row in bloom} == {"index", "bloom(user_id)"}
-    assert dropped and not deleted, "gc keeps files of the last 24 hours, as the comment on the page says"
+    assert dropped and not deleted, "files of the last 24 hours are retained, as the comment on the page says"
 
 
 @pytest.mark.parametrize(
     ("page", "procedures"),
     [
-        ("memory", ["prewarm"]),
-        ("operating", ["build", "refresh", "status", "status", "status"]),
-        ("privacy", ["build"]),
-        ("upkeep", ["status", "merge", "gc", "gc"]),
+        ("memory", ["prewarm_index"]),
+        ("operating", ["build_index", "refresh_index", "index_status", "index_status", "index_status"]),
+        ("privacy", ["build_index"]),
+        ("upkeep", ["index_status", "compact_index", "collect_garbage", "collect_garbage"]),
     ],
 )
 def test_procedures_of_a_page(spark: SparkSession, page: str, procedures: list[str]) -> None:
@@ -117,7 +117,7 @@ def test_procedures_of_a_page(spark: SparkSession, page: str, procedures: list[s
     assert [re.search(r"system\.(\w+)", statement).group(1) for statement in found] == procedures
     for statement in found:
         rows = spark.sql(statement).collect()
-        assert rows or "gc(" in statement or "merge(" in statement, statement
+        assert rows or "collect_garbage(" in statement or "compact_index(" in statement, statement
     if page == "privacy":
         product.build(spark, "lake.db.t")
 
@@ -127,7 +127,7 @@ def test_python_of_pages(spark: SparkSession) -> None:
     (configuration,) = _PYTHON.findall((PAGES / "upkeep.md").read_text(encoding="utf-8"))
     builder = SparkSession.Builder()
     exec(compile(configuration, "upkeep.md", "exec"), {"zonemap": zonemap, "builder": builder})
-    assert builder._options["spark.sql.zonemap.hot.max-bytes"] == "1g"
+    assert builder._options["spark.sql.zonemap.hot.maxBytes"] == "1g"
     _, maintenance, _ = _PYTHON.findall((PAGES / "install.md").read_text(encoding="utf-8"))
     exec(compile(maintenance, "install.md", "exec"), {"spark": spark})
 

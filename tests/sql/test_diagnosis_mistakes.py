@@ -15,21 +15,27 @@ pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
 
 #: name -> the call with a table, and its action in messages
 TABLE_CALLS = {
-    "advise": (lambda spark, table: zonemap.advise(spark, table, [f"SELECT * FROM {table} WHERE id = 3"]), "advise on"),
+    "advise": (
+        lambda spark, table: zonemap.Index(spark, table).advise([f"SELECT * FROM {table} WHERE id = 3"]),
+        "advise on",
+    ),
     "clustering": (
-        lambda spark, table: zonemap.clustering_information(spark, table, ["id"]),
+        lambda spark, table: zonemap.Index(spark, table).clustering(["id"]),
         "compute the clustering of",
     ),
     "history": (zonemap.history, "show the history of"),
-    "verify": (lambda spark, table: zonemap.verify(spark, table, max_columns=1), "verify"),
+    "verify": (lambda spark, table: zonemap.Index(spark, table).verify(max_columns=1), "verify"),
     "report": (zonemap.report, "show the status of"),
 }
 #: name -> the call with the text of a query, and its action in messages
 QUERY_CALLS = {
-    "why_not": (lambda spark, query: zonemap.why_not(query, spark=spark), "explain"),
-    "verify": (lambda spark, query: zonemap.verify_query(query, spark=spark), "verify"),
-    "advise": (lambda spark, query: zonemap.advise(spark, "lake.mistakes.indexed", [query]), "advise on a table by"),
-    "report": (lambda spark, query: zonemap.report(spark, "lake.mistakes.indexed", queries=[query]), "explain"),
+    "why_not": (zonemap.why_not, "explain"),
+    "verify": (zonemap.verify, "verify"),
+    "advise": (
+        lambda spark, query: zonemap.Index(spark, "lake.mistakes.indexed").advise([query]),
+        "advise on a table by",
+    ),
+    "report": (lambda spark, query: zonemap.Index(spark, "lake.mistakes.indexed").report(queries=[query]), "explain"),
 }
 #: mistaken table -> reason and next step; they hold for each call
 TABLES = {
@@ -75,7 +81,7 @@ QUERIES = {
 def made(lake):
     """The session, with the tables that the calls name; upkeep would index the table without an index."""
     spark = session.get()
-    spark.conf.set("spark.sql.zonemap.upkeep", "off")
+    spark.conf.set("spark.sql.zonemap.upkeep.mode", "off")
     spark.sql("CREATE NAMESPACE IF NOT EXISTS lake.mistakes")
     for name in ("empty", "unindexed", "indexed", "unread"):
         spark.sql(f"DROP TABLE IF EXISTS lake.mistakes.{name}")
@@ -83,7 +89,7 @@ def made(lake):
         if name != "empty":
             spark.sql(f"INSERT INTO lake.mistakes.{name} VALUES (3)")
     for name in ("indexed", "unread"):
-        zonemap.build(spark, f"lake.mistakes.{name}")
+        zonemap.Index(spark, f"lake.mistakes.{name}").build()
     spark.sql("CREATE TABLE IF NOT EXISTS spark_catalog.default.plain (id INT) USING parquet")
     spark.sql("CREATE OR REPLACE TEMPORARY VIEW looked_at AS SELECT 1 AS id")
     spark.sql("CREATE OR REPLACE VIEW spark_catalog.default.viewed AS SELECT id FROM lake.mistakes.indexed")
@@ -92,7 +98,7 @@ def made(lake):
     spark.sql("CREATE NAMESPACE IF NOT EXISTS memory.mistakes")
     spark.sql("CREATE OR REPLACE VIEW memory.mistakes.viewed AS SELECT id FROM lake.mistakes.indexed")
     yield spark
-    spark.conf.unset("spark.sql.zonemap.upkeep")
+    spark.conf.unset("spark.sql.zonemap.upkeep.mode")
 
 
 def assert_sentence(call, subject: str, action: str, expected: str) -> None:
@@ -129,22 +135,24 @@ def test_a_query_that_is_none(made, name: str, query: str) -> None:
 
 def test_states_that_are_no_mistakes(made) -> None:
     """A history or a report of a table that no query has read, and a view in a query, have an answer."""
-    assert not zonemap.history(made, "lake.mistakes.empty").scans
-    assert "Run a query first" in zonemap.history(made, "lake.mistakes.empty")._repr_html_()
-    empty = zonemap.report(made, "lake.mistakes.empty")
+    assert not zonemap.Index(made, "lake.mistakes.empty").planned_scans().scans
+    assert "Run a query first" in zonemap.Index(made, "lake.mistakes.empty").planned_scans()._repr_html_()
+    empty = zonemap.Index(made, "lake.mistakes.empty").report()
     assert empty.status.verdict == "no snapshot" and any("no snapshot. Write to" in note for note in empty.notes)
-    notes = zonemap.report(made, "lake.mistakes.unindexed").notes
-    assert any("CALL zonemap.system.build(table => 'lake.mistakes.unindexed') indexes it" in note for note in notes)
-    nothing = zonemap.why_not("SELECT * FROM looked_at", spark=made).rows
+    notes = zonemap.Index(made, "lake.mistakes.unindexed").report().notes
+    assert any(
+        "CALL zonemap.system.build_index(table => 'lake.mistakes.unindexed') indexes it" in note for note in notes
+    )
+    nothing = zonemap.why_not(made, "SELECT * FROM looked_at").rows
     assert [row.code for row in nothing] == ["NO_SCAN"] and nothing[0].remedy
-    unindexed = zonemap.why_not("SELECT * FROM lake.mistakes.unindexed WHERE id = 3", spark=made).rows[0]
-    assert unindexed.code == "NOT_COVERED" and "CALL zonemap.system.build(table => " in unindexed.remedy
+    unindexed = zonemap.why_not(made, "SELECT * FROM lake.mistakes.unindexed WHERE id = 3").rows[0]
+    assert unindexed.code == "NOT_COVERED" and "CALL zonemap.system.build_index(table => " in unindexed.remedy
     with pytest.raises(zonemap.ZonemapError, match=r"planned no scan of it that can be observed.* Run queries first"):
-        zonemap.advise(made, "lake.mistakes.unread")
+        zonemap.Index(made, "lake.mistakes.unread").advise()
 
 
 def test_an_unknown_column(made) -> None:
     with pytest.raises(zonemap.ZonemapError, match=r"'nope' is not a column of the table\. Name columns or fields"):
-        zonemap.clustering_information(made, "lake.mistakes.indexed", ["nope"])
-    notes = zonemap.report(made, "lake.mistakes.indexed", columns=["nope"]).notes
+        zonemap.Index(made, "lake.mistakes.indexed").clustering(["nope"])
+    notes = zonemap.Index(made, "lake.mistakes.indexed").report(columns=["nope"]).notes
     assert any("'nope' is not a column of the table. Name columns" in note for note in notes)

@@ -40,16 +40,16 @@ def test_refresh_after_commits(spark, lake) -> None:
 def test_build_and_refresh_of_a_namespace(spark, lake) -> None:
     names = [tables.range_table(spark, f"lake.proc_all.t{place}", files=place) for place in (1, 2)]
     tables.create(spark, "lake.proc_all.empty", "id BIGINT")
-    built = zonemap.build(spark, namespace="lake.proc_all")
+    built = zonemap.Namespace(spark, "lake.proc_all").build()
     assert [(r.table, r.data_files, r.problem) for r in built] == [
         ("lake.proc_all.empty", 0, ""),
         *((name, place, "") for place, name in enumerate(names, 1)),
     ]
     tables.append(spark, names[0], tables.ranges(3, 10, 50), tables.RANGES_DDL)
-    assert [r.data_files for r in zonemap.refresh(spark, namespace="lake.proc_all")] == [0, 4, 2]
+    assert [r.data_files for r in zonemap.Namespace(spark, "lake.proc_all").refresh()] == [0, 4, 2]
     assert_planned_by_index(spark, f"SELECT * FROM {names[0]} WHERE id = 55", mode="EXACT")
     with pytest.raises(zonemap.ProcedureError, match=r"Cannot build the index of namespace 'lake\.nowhere'"):
-        zonemap.build(spark, namespace="lake.nowhere")
+        zonemap.Namespace(spark, "lake.nowhere").build()
 
 
 def test_status_before_and_after(spark, lake) -> None:
@@ -102,10 +102,10 @@ def test_status_shows_damaged_segments_that_no_query_has_read(spark, lake) -> No
 def test_prewarm_says_what_it_read(spark, lake) -> None:
     table = tables.range_table(spark, "lake.proc.warmed", files=4)
     product.build(spark, table)
-    row = product.call(spark, "prewarm", table, ", hours => 24, columns => array('id')")[0]
+    row = product.call(spark, "prewarm_index", table, ", hours => 24, columns => array('id')")[0]
     assert (row.snapshot_id, row.segments) == (tables.snapshot_id(spark, table), 1)
     assert 0 < row.bytes <= product.status(spark, table).memory_bytes
-    assert product.call(spark, "prewarm", table)[0].bytes >= row.bytes
+    assert product.call(spark, "prewarm_index", table)[0].bytes >= row.bytes
 
 
 def test_build_changes_nothing_of_the_table(spark, lake) -> None:
@@ -153,7 +153,7 @@ def test_the_next_query_indexes_a_dropped_table_again_in_memory_unless_upkeep_is
     table = tables.range_table(spark, "lake.proc.dropped_again", files=3)
     query = f"SELECT * FROM {table} WHERE id = 3"
     for upkeep, covered in (("off", False), ("auto", True)):
-        with product.raw_conf(spark, {"spark.sql.zonemap.upkeep": upkeep}):
+        with product.raw_conf(spark, {"spark.sql.zonemap.upkeep.mode": upkeep}):
             product.build(spark, table)
             product.drop(spark, table)
             assert len(spark.sql(query).collect()) == 1
@@ -202,24 +202,24 @@ def test_empty_table(spark, lake) -> None:
     assert (row.covered, row.problem) == (False, "the table has no snapshot")
     for row in (product.build(spark, table), product.refresh(spark, table)):
         assert (row.snapshot_id, row.data_files, row.delete_files, row.segments, row.bytes) == (-1, 0, 0, 0, 0)
-    assert {row.segments_after for row in product.call(spark, "merge", table)} == {0}
-    assert zonemap.build(spark, table).snapshot_id == -1
+    assert {row.segments_after for row in product.call(spark, "compact_index", table)} == {0}
+    assert zonemap.Index(spark, table).build().snapshot_id == -1
     assert product.store_files(tables.location(spark, table)) == []
 
 
 def test_names_with_control_characters(spark, lake) -> None:
     name = "lake.proc.`odd\tname\x01and\nmore`"
     tables.range_table(spark, name, files=2)
-    assert zonemap.build(spark, name).data_files == 2
-    assert zonemap.status(spark, name).covered
+    assert zonemap.Index(spark, name).build().data_files == 2
+    assert zonemap.Index(spark, name).status().covered
     assert_planned_by_index(spark, f"SELECT * FROM {name} WHERE id = 3")
-    assert zonemap.drop(spark, name).paths
+    assert zonemap.Index(spark, name).drop(dry_run=False).paths
 
 
 def test_positional_argument_and_quoted_names(spark, lake) -> None:
     spark.sql("CREATE NAMESPACE IF NOT EXISTS lake.`odd name`")
     tables.range_table(spark, "lake.`odd name`.`t-1`", files=2)
-    row = spark.sql("CALL zonemap.system.build('lake.`odd name`.`t-1`')").collect()[0]
+    row = spark.sql("CALL zonemap.system.build_index('lake.`odd name`.`t-1`')").collect()[0]
     assert row.data_files == 2
     assert_planned_by_index(spark, "SELECT * FROM lake.`odd name`.`t-1` WHERE id = 3")
 
@@ -228,8 +228,8 @@ def test_table_name_resolves_in_the_current_catalog(spark, lake) -> None:
     tables.range_table(spark, "lake.proc.current", files=2)
     spark.sql("USE lake.proc")
     try:
-        assert spark.sql("CALL zonemap.system.status(table => 'current')").collect()[0].covered is False
-        assert spark.sql("CALL zonemap.system.build(table => 'proc.current')").collect()[0].data_files == 2
+        assert spark.sql("CALL zonemap.system.index_status(table => 'current')").collect()[0].covered is False
+        assert spark.sql("CALL zonemap.system.build_index(table => 'proc.current')").collect()[0].data_files == 2
     finally:
         spark.sql("USE spark_catalog.default")
 
@@ -270,12 +270,12 @@ def test_errors_name_the_mistake(spark, lake, case: str) -> None:
 #: call of the Python package -> words of the sentence
 PYTHON_ERRORS = {
     "unknown table": (
-        lambda spark: zonemap.build(spark, "lake.proc.nowhere"),
+        lambda spark: zonemap.Index(spark, "lake.proc.nowhere").build(),
         "Cannot build the index of 'lake.proc.nowhere': ",
     ),
-    "unknown catalog": (lambda spark: zonemap.status(spark, "sea.proc.nowhere"), "sea"),
-    "unknown column": (lambda spark: zonemap.prewarm(spark, "lake.q.fact", columns=["nope"]), "nope"),
-    "unknown fact": (lambda spark: zonemap.build(spark, "lake.q.fact", facts=["guess(id)"]), "guess"),
+    "unknown catalog": (lambda spark: zonemap.Index(spark, "sea.proc.nowhere").status(), "sea"),
+    "unknown column": (lambda spark: zonemap.Index(spark, "lake.q.fact").prewarm(columns=["nope"]), "nope"),
+    "unknown fact": (lambda spark: zonemap.Index(spark, "lake.q.fact").build(facts=["guess(id)"]), "guess"),
 }
 
 

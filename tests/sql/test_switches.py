@@ -114,7 +114,7 @@ LOGGED = {
 def test_the_lines_of_scans_have_the_documented_fields(spark, lake) -> None:
     table = tables.range_table(spark, "lake.sw.`logged = here`")
     tables.append(spark, table, tables.ranges(1, 10, 80), tables.RANGES_DDL)
-    product.call(spark, "build", table, ", facts => 'values(s)', max_fact_share => 100")
+    product.call(spark, "build_index", table, ", facts => 'values(s)', max_fact_share => 100")
     with product.conf(spark, cover_on_read="background", upkeep="off"):
         unindexed = tables.range_table(spark, "lake.sw.`logged = there`")
         for case, (query, wanted) in LOGGED.items():

@@ -52,9 +52,9 @@ def test_history_of_the_page(results: dict[str, list]) -> None:
     rows = results["history"][0]
     assert len(rows) == 5 and {row.table for row in rows} == {"lake.db.visits"}
     assert {row.mode for row in rows} <= {"EXACT", "STOCK"} and results["python"][0]["kept"]
-    pruned = next(row for row in rows if row.mode == "EXACT" and row.stages)
-    assert pruned.stages[0].files_before == pruned.files_considered == 16
-    assert pruned.stages[-1].files_after == pruned.files_kept and pruned.rows_considered == 3200
+    pruned = next(row for row in rows if row.mode == "EXACT" and row.steps)
+    assert pruned.steps[0].files_before == pruned.files_considered == 16
+    assert pruned.steps[-1].files_after == pruned.files_kept and pruned.rows_considered == 3200
 
 
 def test_advice_of_the_page(results: dict[str, list]) -> None:

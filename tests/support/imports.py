@@ -24,7 +24,7 @@ def import_files(
     catalog, name = table.split(".", 1)
     spark.sql(f"CALL {catalog}.system.add_files(table => '{name}', source_table => '`{file_format}`.`{folder}`')")
     if not STOCK:
-        product.call(spark, "build", table, f", footers => {footers}")
+        product.call(spark, "build_index", table, f", footers => {footers}")
     return table
 
 
@@ -39,7 +39,7 @@ def forged(spark, name: str, columns: str, rows: list[str], edit: Callable[[str,
         spark.sql(f"INSERT INTO {table} {select}")
     iceberg_api.forge_metrics(spark, table, edit)
     if not STOCK:
-        product.call(spark, "build", table, ", footers => 0" if name.endswith("_unread") else "")
+        product.call(spark, "build_index", table, ", footers => 0" if name.endswith("_unread") else "")
     return table
 
 

@@ -24,11 +24,11 @@ def conf(spark: SparkSession, **values: str) -> Iterator[None]:
 
 KEYS = {
     "enabled": PREFIX + "enabled",
-    "shadow": PREFIX + "shadow",
-    "upkeep": PREFIX + "upkeep",
-    "cover_on_read": PREFIX + "cover-on-read",
+    "shadow": PREFIX + "shadow.enabled",
+    "upkeep": PREFIX + "upkeep.mode",
+    "cover_on_read": PREFIX + "coverOnRead",
     "store_location": PREFIX + "store.location",
-    "max_unknown_entries": PREFIX + "plan.max-unknown-entries",
+    "max_unknown_entries": PREFIX + "plan.maxUnknownEntries",
 }
 
 
@@ -77,21 +77,21 @@ def counters(spark: SparkSession) -> Counters:
 
 
 def build(spark: SparkSession, table: str) -> Row | None:
-    return None if STOCK else call(spark, "build", table)[0]
+    return None if STOCK else call(spark, "build_index", table)[0]
 
 
 def refresh(spark: SparkSession, table: str) -> Row | None:
-    return None if STOCK else call(spark, "refresh", table)[0]
+    return None if STOCK else call(spark, "refresh_index", table)[0]
 
 
 def status(spark: SparkSession, table: str) -> Row | None:
-    return None if STOCK else call(spark, "status", table)[0]
+    return None if STOCK else call(spark, "index_status", table)[0]
 
 
 def drop(spark: SparkSession, table: str, dry_run: bool = False) -> list[str]:
     if STOCK:
         return []
-    return [row[0] for row in call(spark, "drop", table, f", dry_run => {str(dry_run).lower()}")]
+    return [row[0] for row in call(spark, "drop_index", table, f", dry_run => {str(dry_run).lower()}")]
 
 
 def call(spark: SparkSession, procedure: str, table: str, more: str = "") -> list[Row]:

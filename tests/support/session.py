@@ -132,7 +132,7 @@ def base_confs(options: str = "") -> dict[str, str]:
 
 
 #: With these confs plans do not depend on the progress of background threads, so tests can compare them.
-PRODUCT_CONFS = {"spark.sql.zonemap.cover-on-read": "wait", "spark.sql.zonemap.upkeep.follow-commits": "false"}
+PRODUCT_CONFS = {"spark.sql.zonemap.coverOnRead": "wait", "spark.sql.zonemap.upkeep.followCommits.enabled": "false"}
 
 
 def start(confs: dict[str, str] | None = None, *, ingest: bool = False) -> SparkSession:

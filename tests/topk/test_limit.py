@@ -9,7 +9,7 @@ from support.compare import assert_rows_equal_off_on, bag, explain
 from support.session import STOCK
 from support.steps import FILES, fill, make
 
-LIMIT = "spark.sql.zonemap.limit"
+LIMIT = "spark.sql.zonemap.limit.enabled"
 
 
 def check(spark, table: str, tail: str, files: int, rows: int) -> None:
@@ -135,7 +135,7 @@ def test_explain_and_switch(spark, plain) -> None:
         assert "limit 11: 2 of 8 files" in explain(spark, query)
     with product.raw_conf(spark, {LIMIT: "false"}):
         assert len(plans.planned_files(spark.sql(query))) == 6
-    assert len(plans.planned_files(spark.read.option("zonemap.limit", "false").table(plain).limit(3))) == FILES
+    assert len(plans.planned_files(spark.read.option("zonemap.limit.enabled", "false").table(plain).limit(3))) == FILES
 
 
 def test_the_largest_files_and_those_without_deletes(spark, base) -> None:

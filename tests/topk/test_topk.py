@@ -11,7 +11,7 @@ from support.compare import assert_planned_by_index, assert_rows_equal_off_on, b
 from support.session import STOCK
 from support.steps import COLUMNS, FILES, fill, make
 
-TOPK = "spark.sql.zonemap.topk"
+TOPK = "spark.sql.zonemap.topK.enabled"
 
 
 def files_read(spark, query: str) -> int:
@@ -137,7 +137,7 @@ def test_switched_off(spark, plain) -> None:
     query = f"SELECT * FROM {plain} ORDER BY id DESC LIMIT 3"
     with product.raw_conf(spark, {TOPK: "false"}):
         assert files_read(spark, query) == FILES
-    by_option = spark.read.option("zonemap.topk", "false").table(plain).orderBy("id").limit(3)
+    by_option = spark.read.option("zonemap.topK.enabled", "false").table(plain).orderBy("id").limit(3)
     assert len(plans.planned_files(by_option)) == FILES
     assert STOCK or files_read(spark, query) == 1
 

@@ -98,7 +98,7 @@ def test_facts_prune_imported_files(spark, base, millis, tmp_path) -> None:
     with product.raw_conf(spark, {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MILLIS"}):
         spark.table(millis).repartitionByRange(8, "id").write.parquet(str(folder))
     table = import_files(spark, "lake.trust.with_facts", folder, "id BIGINT, ts TIMESTAMP")
-    product.call(spark, "build", table, ", facts => 'bounds(ts), bounds(id)'")
+    product.call(spark, "build_index", table, ", facts => 'bounds(ts), bounds(id)'")
     day = f"SELECT id FROM {table} WHERE date_format(ts, 'yyyy-MM-dd') = '2023-11-20'"
     assert len(assert_rows_equal_off_on(spark, day)) == 24
     late = f"SELECT id FROM {table} WHERE unix_timestamp(ts) >= {1700000000 + 190 * 3600}"
@@ -135,7 +135,7 @@ def moved(base, tmp_path_factory) -> str:
     spark.sql(f"ALTER TABLE {table} ADD COLUMN a INT")
     spark.sql(f"INSERT INTO {table} SELECT id, 500 + CAST(id AS INT), -5 FROM range(1000, 1010, 1, 1)")
     if not STOCK:
-        product.call(spark, "refresh", table, ", footers => 0")
+        product.call(spark, "refresh_index", table, ", footers => 0")
     return table
 
 

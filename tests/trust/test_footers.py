@@ -205,7 +205,7 @@ def test_without_footers_an_imported_table_is_doubtful(spark, imported, tmp_path
     spark.sql(
         f"CALL lake.system.add_files(table => 'trust.unread', source_table => '`parquet`.`{tmp_path / 'files'}`')"
     )
-    product.call(spark, "build", "lake.trust.unread", ", footers => 0")
+    product.call(spark, "build_index", "lake.trust.unread", ", footers => 0")
     assert product.status(spark, "lake.trust.unread").bounds == "extremes=0 valid=0 doubtful=1"
     product.refresh(spark, "lake.trust.unread")
     assert product.status(spark, "lake.trust.unread").bounds == "extremes=1 valid=0 doubtful=0"
@@ -241,10 +241,10 @@ def test_a_call_goes_on_with_the_files_that_are_left(spark, native) -> None:
         spark.sql(f"INSERT INTO {table} {SELECT.format(i * 20, i * 20 + 20)}")
     iceberg_api.forge_metrics(spark, table, lambda path, metrics: None)
     found = []
-    product.call(spark, "build", table, ", footers => 2")
+    product.call(spark, "build_index", table, ", footers => 2")
     for _ in range(3):
         found.append(product.status(spark, table).bounds.split()[0])
-        product.call(spark, "refresh", table, ", footers => 2")
+        product.call(spark, "refresh_index", table, ", footers => 2")
     assert found == ["extremes=2", "extremes=4", "extremes=5"]
 
 
@@ -257,7 +257,7 @@ def test_files_without_a_footer_use_up_no_budget(spark, native, tmp_path) -> Non
         spark.sql(f"CALL lake.system.add_files(table => 'trust.missing', source_table => '{source}')")
     for i in range(3, 6):
         (folder / f"{i:04}.parquet").unlink()
-    product.call(spark, "build", "lake.trust.missing", ", footers => 2")
+    product.call(spark, "build_index", "lake.trust.missing", ", footers => 2")
     assert product.status(spark, "lake.trust.missing").bounds == "extremes=2 valid=0 doubtful=4"
 
 
@@ -266,9 +266,9 @@ def test_a_call_without_time_reads_no_footer(spark, native) -> None:
     spark.sql(f"CREATE TABLE {table} ({COLUMNS}) USING iceberg")
     spark.sql(f"INSERT INTO {table} {SELECT.format(0, 20)}")
     iceberg_api.forge_metrics(spark, table, lambda path, metrics: None)
-    product.call(spark, "build", table, ", footer_seconds => 0")
+    product.call(spark, "build_index", table, ", footer_seconds => 0")
     assert product.status(spark, table).bounds == "extremes=0 valid=0 doubtful=1"
-    product.call(spark, "refresh", table, ", footer_seconds => 600")
+    product.call(spark, "refresh_index", table, ", footer_seconds => 600")
     assert product.status(spark, table).bounds == "extremes=1 valid=0 doubtful=0"
 
 
@@ -353,7 +353,7 @@ def test_many_files_after_a_part_of_them(spark, native, tmp_path) -> None:
     parquet_files(folder, 130, lambda i: pa.table({"id": pa.array(range(i * 10, i * 10 + 10), pa.int64())}))
     spark.sql("CREATE TABLE lake.trust.many (id BIGINT) USING iceberg")
     spark.sql(f"CALL lake.system.add_files(table => 'trust.many', source_table => '`parquet`.`{folder}`')")
-    product.call(spark, "build", "lake.trust.many", ", footers => 10")
+    product.call(spark, "build_index", "lake.trust.many", ", footers => 10")
     product.refresh(spark, "lake.trust.many")
     assert product.status(spark, "lake.trust.many").bounds == "extremes=130 valid=0 doubtful=0"
 
@@ -386,5 +386,5 @@ def test_files_that_were_checked_under_other_names_are_checked_again(spark, nati
     query = f"SELECT id FROM {table} WHERE id + 1 = 6"
     assert len(plans.planned_files(spark.sql(query))) == 6
     for _ in range(3):
-        product.call(spark, "refresh", table, ", footers => 2")
+        product.call(spark, "refresh_index", table, ", footers => 2")
     assert len(plans.planned_files(spark.sql(query))) == 1

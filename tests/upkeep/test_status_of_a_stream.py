@@ -15,8 +15,8 @@ import zonemap
 
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
 
-FOLLOW = "spark.sql.zonemap.upkeep.follow-commits"
-SHARE = "spark.sql.zonemap.upkeep.max-cpu-share"
+FOLLOW = "spark.sql.zonemap.upkeep.followCommits.enabled"
+SHARE = "spark.sql.zonemap.upkeep.maxCpuShare"
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +60,7 @@ def test_a_stream_is_fresh_or_catching_up_at_each_look(spark) -> None:
     try:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and not failures and len({s.snapshot_id for s in seen}) < 12:
-            seen.append(zonemap.status(spark, table))
+            seen.append(zonemap.Index(spark, table).status())
     finally:
         stop.set()
         writer.join()
@@ -78,7 +78,7 @@ def test_a_stream_is_fresh_or_catching_up_at_each_look(spark) -> None:
         assert found.lag_snapshots > 0 and found.lag_seconds > 0
         assert f"the index is {found.lag_snapshots} snapshots behind the table: " in found.problem
     await_upkeep(spark)
-    found = zonemap.status(spark, table)
+    found = zonemap.Index(spark, table).status()
     assert (found.verdict, found.covered, found.problem, found.lag_seconds) == ("fresh", True, "", 0.0)
 
 
@@ -89,18 +89,18 @@ def test_the_example_of_a_hybrid_plan(spark) -> None:
     spark.conf.set(SHARE, "1e-9")
     append(spark, table, 1000)
     deadline = time.monotonic() + 30
-    while not zonemap.status(spark, table).covered and time.monotonic() < deadline:
+    while not zonemap.Index(spark, table).status().covered and time.monotonic() < deadline:
         time.sleep(0.05)
     append(spark, table, 1010)
     append(spark, table, 1020)
-    found = zonemap.status(spark, table)
+    found = zonemap.Index(spark, table).status()
     assert (found.verdict, found.covered, found.lag_snapshots) == ("catching up", False, 2)
     assert (found.data_files, found.files_covered, found.files_total) == (21, 21, 23)
     query = f"SELECT * FROM {table} WHERE id BETWEEN 1005 AND 1014"
     plan = "\n".join(row[0] for row in spark.sql(f"EXPLAIN {query}").collect())
     assert "mode HYBRID" in plan
     assert "files considered: 23" in plan and "kept after zones: 2" in plan
-    found = zonemap.status(spark, table)
+    found = zonemap.Index(spark, table).status()
     assert (found.covered, found.data_files, found.files_covered) == (True, 23, 23)
     assert_planned_by_index(spark, query, mode="EXACT")
     assert len(assert_rows_equal_off_on(spark, query)) == 10
@@ -112,24 +112,24 @@ def test_upkeep_off_leaves_a_table_behind(spark) -> None:
     product.build(spark, table)
     with product.conf(spark, upkeep="off"):
         append(spark, table, 100)
-        found = zonemap.status(spark, table)
+        found = zonemap.Index(spark, table).status()
         assert (found.verdict, found.lag_snapshots, found.files_covered, found.files_total) == ("behind", 1, 2, 3)
-        assert found.problem.endswith("upkeep=off follows no commits, and refresh indexes them")
-        assert zonemap.refresh(spark, table).data_files == 3
-        assert zonemap.status(spark, table).verdict == "fresh"
+        assert found.problem.endswith("upkeep.mode=off follows no commits, and refresh indexes them")
+        assert zonemap.Index(spark, table).refresh().data_files == 3
+        assert zonemap.Index(spark, table).status().verdict == "fresh"
 
 
 def test_tables_of_a_namespace_and_tables_that_the_driver_knows(spark) -> None:
     built = tables.range_table(spark, "lake.stream_many.built", files=2)
     plain = tables.range_table(spark, "lake.stream_many.plain", files=2)
     product.build(spark, built)
-    found = {result.table: result.verdict for result in zonemap.status(spark, namespace="lake.stream_many")}
+    found = {result.table: result.verdict for result in zonemap.Namespace(spark, "lake.stream_many").status()}
     assert found == {built: "fresh", plain: "no index"}
-    known = {result.table: result for result in zonemap.status(spark)}
+    known = {result.table: result for result in zonemap.index_status(spark)}
     assert known[built].verdict == "fresh" and plain not in known
     location = tables.location(spark, built)
     assert spark.read.format("iceberg").load(location).where("id = 3").count() == 1
-    by_path = [r for r in zonemap.status(spark) if r.table.endswith("/stream_many/built")]
+    by_path = [r for r in zonemap.index_status(spark) if r.table.endswith("/stream_many/built")]
     assert [r.verdict for r in by_path] == ["fresh"]
     with pytest.raises(Exception, match=r"Cannot show the status of namespace 'lake\.nowhere'"):
-        zonemap.status(spark, namespace="lake.nowhere")
+        zonemap.Namespace(spark, "lake.nowhere").status()

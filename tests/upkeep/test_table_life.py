@@ -53,9 +53,9 @@ def following(spark):
     with product.raw_conf(
         spark,
         {
-            "spark.sql.zonemap.upkeep.follow-commits": "true",
-            "spark.sql.zonemap.upkeep": "persist",
-            "spark.sql.zonemap.upkeep.flush-interval": "0s",
+            "spark.sql.zonemap.upkeep.followCommits.enabled": "true",
+            "spark.sql.zonemap.upkeep.mode": "persist",
+            "spark.sql.zonemap.upkeep.flushInterval": "0s",
         },
     ):
         yield spark

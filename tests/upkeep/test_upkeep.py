@@ -15,8 +15,8 @@ from support.session import STOCK
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
 
 
-FOLLOW = "spark.sql.zonemap.upkeep.follow-commits"
-SHARE = "spark.sql.zonemap.upkeep.max-cpu-share"
+FOLLOW = "spark.sql.zonemap.upkeep.followCommits.enabled"
+SHARE = "spark.sql.zonemap.upkeep.maxCpuShare"
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +66,7 @@ def test_upkeep_off_follows_nothing(spark) -> None:
         assert not covered(spark, table)
 
 
-@pytest.mark.parametrize(("key", "value"), [("upkeep", "memory"), ("upkeep.follow-commits", "false")])
+@pytest.mark.parametrize(("key", "value"), [("upkeep.mode", "memory"), ("upkeep.followCommits.enabled", "false")])
 def test_the_committing_session_decides(spark, key: str, value: str) -> None:
     """A session with upkeep that writes stores builds the table; this session's upkeep does not write stores."""
     table = tables.range_table(spark, f"lake.upkeep.decides_{value}", files=2)
@@ -83,7 +83,7 @@ def test_the_committing_session_decides(spark, key: str, value: str) -> None:
 def test_the_store_follows_too(spark) -> None:
     table = tables.range_table(spark, "lake.upkeep.stored", files=2)
     product.build(spark, table)
-    with product.raw_conf(spark, {"spark.sql.zonemap.upkeep.flush-interval": "0s"}):
+    with product.raw_conf(spark, {"spark.sql.zonemap.upkeep.flushInterval": "0s"}):
         spark.sql(f"SELECT * FROM {table} WHERE id = 3").collect()
         append(spark, table, 100)
         versions = product.store_folder(tables.location(spark, table))
@@ -98,7 +98,7 @@ def test_levels_are_told_and_merge_lifts_them(spark) -> None:
     for k in range(3):
         append(spark, table, 100 + 10 * k)
         product.refresh(spark, table)
-    rows = {row.level: row for row in product.call(spark, "merge", table)}
+    rows = {row.level: row for row in product.call(spark, "compact_index", table)}
     assert list(rows) == ["day", "hour", "micro", "deletes"]
     assert rows["micro"].segments_before >= 1 and rows["micro"].segments_after == 0
     assert rows["hour"].segments_after == 1 and rows["hour"].bytes_after > 0
@@ -116,7 +116,7 @@ def test_compaction_and_merge_leave_the_rows(spark) -> None:
     ).collect()
     assert_rows_equal_off_on(spark, f"SELECT * FROM {table} WHERE id BETWEEN 3 AND 115")
     spark.sql(f"CALL lake.system.rewrite_manifests(table => '{table}')").collect()
-    product.call(spark, "merge", table)
+    product.call(spark, "compact_index", table)
     assert_rows_equal_off_on(spark, f"SELECT * FROM {table} WHERE id BETWEEN 3 AND 115")
     assert len(spark.sql(f"SELECT * FROM {table}").collect()) == 90
 
@@ -127,33 +127,33 @@ def test_gc_lists_first_and_deletes_only_what_nothing_needs(spark) -> None:
     for k in range(3):
         append(spark, table, 100 + 10 * k)
         product.refresh(spark, table)
-    product.call(spark, "merge", table)
+    product.call(spark, "compact_index", table)
     spark.sql(
         f"CALL lake.system.expire_snapshots(table => '{table}', older_than => TIMESTAMP '2100-01-01', retain_last => 1)"
     )
     location = tables.location(spark, table)
-    assert product.call(spark, "gc", table) == []
+    assert product.call(spark, "collect_garbage", table) == []
     old = time.time() - 48 * 3600
     for path in product.store_files(location):
         os.utime(path, (old, old))
-    listed = product.call(spark, "gc", table)
+    listed = product.call(spark, "collect_garbage", table)
     assert {row.reason for row in listed} == {"its snapshot is expired", "no version of a retained snapshot names it"}
     held = {p.name for p in product.store_files(location)}
     assert {Path(row.path).name for row in listed} <= held
-    assert product.call(spark, "gc", table, ", dry_run => false") == listed
+    assert product.call(spark, "collect_garbage", table, ", dry_run => false") == listed
     assert {p.name for p in product.store_files(location)} == held - {Path(row.path).name for row in listed}
     spark = session.restart()
     with product.conf(spark, upkeep="off"):
         assert len(plans.planned_files(spark.sql(f"SELECT * FROM {table} WHERE id = 105"))) == 1
         assert_rows_equal_off_on(spark, f"SELECT * FROM {table} WHERE id BETWEEN 3 AND 115")
-    assert product.call(spark, "gc", table) == []
+    assert product.call(spark, "collect_garbage", table) == []
 
 
 @pytest.mark.parametrize("hours", ["-1", "NULL"])
 def test_gc_refuses_a_grace_time_that_is_none(spark, hours: str) -> None:
     table = tables.range_table(spark, "lake.upkeep.grace", files=1)
     with pytest.raises(Exception, match="older_than_hours"):
-        product.call(spark, "gc", table, f", older_than_hours => {hours}")
+        product.call(spark, "collect_garbage", table, f", older_than_hours => {hours}")
 
 
 @pytest.mark.parametrize(
@@ -161,10 +161,10 @@ def test_gc_refuses_a_grace_time_that_is_none(spark, hours: str) -> None:
     [
         ("merge.policy", "sometimes"),
         ("merge.limit", "0"),
-        ("merge.forced-every", "-1"),
-        ("merge.hard-cap", "1"),
-        ("upkeep.flush-interval", "soon"),
-        ("upkeep.flush-manifests", "0"),
+        ("merge.forcedEvery", "-1"),
+        ("merge.hardCap", "1"),
+        ("upkeep.flushInterval", "soon"),
+        ("upkeep.flushManifests", "0"),
         ("hot.window", "long"),
     ],
 )
@@ -180,7 +180,7 @@ def test_over_the_cap_the_index_goes_to_local_files_and_is_not_read_again(spark)
     table = tables.range_table(spark, "lake.upkeep.spilled", files=200)
     query = f"SELECT id, s FROM {table} WHERE id BETWEEN 25 AND 31"
     # manifests and other names stay on the heap, about 10 KB: a smaller cap would evict the snapshot
-    cap = {"spark.sql.zonemap.hot.max-bytes": "24k", "spark.sql.zonemap.cover-on-read": "wait"}
+    cap = {"spark.sql.zonemap.hot.maxBytes": "24k", "spark.sql.zonemap.coverOnRead": "wait"}
     with product.conf(spark, upkeep="memory"), product.raw_conf(spark, cap):
         for k in range(4):
             spark.sql(query).collect()

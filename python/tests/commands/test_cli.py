@@ -19,8 +19,7 @@ from conftest import ROOT
 from rich.console import Console
 
 import zonemap
-from zonemap import BuildResult, BuildResults, BuiltFact, DropResult, GarbageFile, GcResult, MergedLevel, MergeResult
-from zonemap.commands import cli, sessions
+from zonemap.commands import cli, doctor, sessions
 from zonemap.commands.output_format import TableOutput
 from zonemap.common import optional_packages
 from zonemap.common.errors import (
@@ -29,8 +28,18 @@ from zonemap.common.errors import (
     ZonemapError,
     ZonemapWarning,
 )
-from zonemap.diagnosis import doctor
-from zonemap.index import procedures
+from zonemap.index.index import Index
+from zonemap.index.namespace import Namespace
+from zonemap.results import (
+    BuildResult,
+    BuildResults,
+    BuiltFact,
+    CompactedLevel,
+    CompactResult,
+    DropResult,
+    GarbageFile,
+    GarbageResult,
+)
 from zonemap.session import remote
 
 RUNNER = CliRunner()
@@ -45,14 +54,21 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_group_has_the_commands_of_all_modules_and_no_module_is_long() -> None:
     assert set(cli.cli.commands) == {
-        *("jar-path", "doctor", "build", "status", "merge", "gc", "drop"),
-        *("why-not", "clustering", "advise", "history", "verify", "report"),
+        *("jar-path", "doctor", "build-index", "index-status", "compact-index", "collect-garbage", "drop-index"),
+        *("why-not", "clustering", "advise", "planned-scans", "verify", "report"),
         *("follow", "commit-loop"),
         *("ingest-status", "ingest-commit", "ingest-pause", "ingest-resume", "ingest-wait", "ingest-quarantined"),
-        *("ingest-requeue", "ingest-discard", "ingest-reset", "ingest-gc"),
+        *("ingest-requeue", "ingest-discard", "ingest-reset", "ingest-collect-garbage"),
     }
     sources = (ROOT / "python" / "zonemap").rglob("*.py")
     assert [s.name for s in sources if len(s.read_text(encoding="utf-8").splitlines()) > 400] == []
+
+
+@pytest.mark.parametrize("old", sorted(cli.RENAMED))
+def test_a_name_of_before_is_refused_with_the_name_of_today(old: str) -> None:
+    refused = RUNNER.invoke(cli.cli, [old, "t"])
+    assert refused.exit_code == 2 and f"No such command '{old}': its name is '{cli.RENAMED[old]}'." in refused.output
+    assert cli.RENAMED[old] in cli.cli.commands
 
 
 def test_jar_path_prints_the_path(monkeypatch: pytest.MonkeyPatch, jar: Path) -> None:
@@ -83,18 +99,18 @@ def test_an_error_of_spark_is_one_line_and_a_defect_keeps_its_stack(
             return "X"
 
     def failing(error: Exception) -> Any:
-        def status(spark: Any, table: str) -> None:
+        def status(index: Index) -> None:
             raise error
 
         return status
 
-    monkeypatch.setattr(sys, "argv", ["zonemap", "status", "t"])
-    monkeypatch.setattr(procedures, "status", failing(SparkError("Cannot find 't'.\n\nJVM stacktrace:\nx")))
+    monkeypatch.setattr(sys, "argv", ["zonemap", "index-status", "t"])
+    monkeypatch.setattr(Index, "status", failing(SparkError("Cannot find 't'.\n\nJVM stacktrace:\nx")))
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert ended.value.code == 2
     assert capsys.readouterr().err == "zonemap: Cannot find 't'.\n"
-    monkeypatch.setattr(procedures, "status", failing(KeyError("defect")))
+    monkeypatch.setattr(Index, "status", failing(KeyError("defect")))
     with pytest.raises(KeyError, match="defect"):
         cli.main()
 
@@ -110,7 +126,7 @@ def test_status_of_nothing_or_of_two_things_is_refused(
     arguments: list[str],
     why: str,
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["zonemap", "status", *arguments])
+    monkeypatch.setattr(sys, "argv", ["zonemap", "index-status", *arguments])
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert ended.value.code == 2
@@ -124,14 +140,14 @@ def test_status_of_a_namespace_prints_a_list(monkeypatch: pytest.MonkeyPatch, no
 
     received = []
 
-    def status(spark: Any, table: str | None = None, *, namespace: str | None = None) -> tuple[Found, ...]:
-        received.append((table, namespace))
+    def status(namespace: Namespace) -> tuple[Found, ...]:
+        received.append(repr(namespace))
         return (Found(),)
 
-    monkeypatch.setattr(procedures, "status", status)
-    result = RUNNER.invoke(cli.cli, ["status", "--namespace", "lake.db", "--output", "json"])
+    monkeypatch.setattr(Namespace, "status", status)
+    result = RUNNER.invoke(cli.cli, ["index-status", "--namespace", "lake.db", "--output", "json"])
     assert json.loads(result.output) == [{"table": "lake.db.t", "verdict": "fresh"}]
-    assert received == [(None, "lake.db")]
+    assert received == ["Namespace('lake.db')"]
 
 
 def test_doctor_json_lists_every_check() -> None:
@@ -220,7 +236,7 @@ def test_tables_print_no_minus_one_for_a_number_that_is_not_known() -> None:
 
 def test_commands_name_an_unsupported_spark(spark_version: Any) -> None:
     spark_version("4.0.1")
-    result = RUNNER.invoke(cli.cli, ["status", "t"])
+    result = RUNNER.invoke(cli.cli, ["index-status", "t"])
     assert isinstance(result.exception, UnsupportedSparkError)
     assert "Spark '4.0.1': the jar of zonemap" in str(result.exception)
 
@@ -262,7 +278,7 @@ def dead_server() -> Iterator[str]:
 def test_a_dead_server_is_named_within_15_seconds(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], dead_server: str
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["zonemap", "status", "t", "--remote", f"{dead_server}/;token=secret"])
+    monkeypatch.setattr(sys, "argv", ["zonemap", "index-status", "t", "--remote", f"{dead_server}/;token=secret"])
     started = time.monotonic()
     with pytest.raises(SystemExit) as ended:
         cli.main()
@@ -278,15 +294,15 @@ def test_a_dead_server_is_named_within_15_seconds(
 @pytest.mark.parametrize(
     "command",
     [
-        ["status"],
-        ["status", "t"],
-        ["status", "--namespace", "lake.db"],
-        ["build", "t"],
-        ["merge", "t"],
-        ["gc", "t"],
-        ["drop", "t"],
+        ["index-status"],
+        ["index-status", "t"],
+        ["index-status", "--namespace", "lake.db"],
+        ["build-index", "t"],
+        ["compact-index", "t"],
+        ["collect-garbage", "t"],
+        ["drop-index", "t"],
         ["advise", "t"],
-        ["history", "t"],
+        ["planned-scans", "t"],
         ["follow", "t"],
         ["doctor"],
         ["doctor", "--session"],
@@ -313,7 +329,9 @@ def test_every_way_to_name_a_dead_server_has_the_limit_of_time(
         assert [check["name"] for check in json.loads(told)] == ["Python", "Spark Connect client", "session"]
 
 
-@pytest.mark.parametrize("command", [["merge", "t"], ["doctor", "--session"], ["follow", "t"], ["why-not", "SELECT 1"]])
+@pytest.mark.parametrize(
+    "command", [["compact-index", "t"], ["doctor", "--session"], ["follow", "t"], ["why-not", "SELECT 1"]]
+)
 def test_the_time_for_the_first_answer_can_be_set(dead_server: str, command: list[str]) -> None:
     result = RUNNER.invoke(cli.cli, [*command, "--remote", dead_server, "--connect-timeout", "0.05"])
     told = " ".join((result.output if command[0] == "doctor" else str(result.exception)).split())
@@ -332,7 +350,7 @@ def test_the_option_beats_the_conf_and_the_conf_the_environment(monkeypatch: pyt
     monkeypatch.setenv("SPARK_REMOTE", "sc://environment")
     conf = ["--conf", "spark.remote=sc://conf"]
     for options in ([], conf, ["--remote", "sc://option", *conf]):
-        RUNNER.invoke(cli.cli, ["status", *options])
+        RUNNER.invoke(cli.cli, ["index-status", *options])
     assert asked == ["sc://environment", "sc://conf", "sc://option"]
 
 
@@ -342,9 +360,9 @@ def test_a_session_of_this_machine_waits_for_no_server(monkeypatch: pytest.Monke
     started: list[dict[str, Any]] = []
     monkeypatch.setattr(SparkSession.Builder, "getOrCreate", lambda builder: started.append(dict(builder._options)))
     monkeypatch.setattr(sessions, "require_server", pytest.fail)
-    monkeypatch.setattr(procedures, "status", lambda spark, table: pytest.fail("no session") if spark else BUILT)
+    monkeypatch.setattr(Index, "status", lambda index: pytest.fail("no session") if index.spark else BUILT)
     for options in ([], ["--conf", "spark.remote=local[2]"], ["--remote", "local[2]"]):
-        assert RUNNER.invoke(cli.cli, ["status", "t", *options]).exit_code == 0
+        assert RUNNER.invoke(cli.cli, ["index-status", "t", *options]).exit_code == 0
     assert [options.get("spark.remote") for options in started] == [None, "local[2]", "local[2]"]
 
 
@@ -367,20 +385,20 @@ def test_a_session_of_doctor_has_a_master_unless_an_address_is_named(monkeypatch
 def test_a_warning_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], no_spark: None
 ) -> None:
-    def status(spark: Any, table: str) -> None:
+    def status(index: Index) -> None:
         warnings.warn("Cannot set x. Set y.", ZonemapWarning, stacklevel=1)
         raise ZonemapError("Cannot go on.")
 
-    monkeypatch.setattr(procedures, "status", status)
-    monkeypatch.setattr(sys, "argv", ["zonemap", "status", "t"])
+    monkeypatch.setattr(Index, "status", status)
+    monkeypatch.setattr(sys, "argv", ["zonemap", "index-status", "t"])
     with pytest.raises(SystemExit):
         cli.main()
     assert capsys.readouterr().err == "zonemap: Cannot set x. Set y.\nzonemap: Cannot go on.\n"
 
 
 def test_build_as_json(monkeypatch: pytest.MonkeyPatch, no_spark: None) -> None:
-    monkeypatch.setattr(procedures, "build", lambda spark, table, **_: BuildResult(table, 7, 1, 0, 1, 9, 0.5))
-    output = RUNNER.invoke(cli.cli, ["build", "lake.db.t", "--output", "json"]).output
+    monkeypatch.setattr(Index, "build", lambda index, **_: BuildResult(index.table, 7, 1, 0, 1, 9, 0.5))
+    output = RUNNER.invoke(cli.cli, ["build-index", "lake.db.t", "--output", "json"]).output
     assert json.loads(output) == {
         "table": "lake.db.t",
         "snapshot_id": 7,
@@ -396,8 +414,8 @@ def test_build_of_facts_is_a_table_of_its_own(monkeypatch: pytest.MonkeyPatch, n
     received: list[object] = []
 
     def build(
-        spark: object,
-        table: str,
+        index: Index,
+        *,
         facts: tuple[str, ...],
         columns: tuple[str, ...] | None,
         estimate: bool,
@@ -406,13 +424,15 @@ def test_build_of_facts_is_a_table_of_its_own(monkeypatch: pytest.MonkeyPatch, n
     ) -> BuildResult:
         received.extend((facts, columns, estimate, max_fact_share))
         assert not progress, "no terminal"
-        return BuildResult(table, 7, 1, 0, 1, 9, 0.5, (BuiltFact("values(tags['type'])", 1, 1, 90, 64, 70, 0, 1.5),))
+        return BuildResult(
+            index.table, 7, 1, 0, 1, 9, 0.5, (BuiltFact("values(tags['type'])", 1, 1, 90, 64, 70, 0, 1.5),)
+        )
 
-    monkeypatch.setattr(procedures, "build", build)
+    monkeypatch.setattr(Index, "build", build)
     options = ["--facts", "values(tags['type'])", "--facts", "bloom(b)", "--columns", "ts"]
-    output = RUNNER.invoke(cli.cli, ["build", "lake.db.t", *options]).output
+    output = RUNNER.invoke(cli.cli, ["build-index", "lake.db.t", *options]).output
     assert received == [("values(tags['type'])", "bloom(b)"), ("ts",), False, None]
-    RUNNER.invoke(cli.cli, ["build", "lake.db.t", "--facts", "bloom(b)", "--estimate", "--max-fact-share", "0.5"])
+    RUNNER.invoke(cli.cli, ["build-index", "lake.db.t", "--facts", "bloom(b)", "--estimate", "--max-fact-share", "0.5"])
     assert received[4:] == [("bloom(b)",), None, True, 0.5]
     assert "built" in output and "values(tags['type'])" in output and "wrong_bounds" in output
 
@@ -424,63 +444,63 @@ def test_build_of_a_namespace_shows_each_table_and_fails_at_the_end(
     found = BuildResults(
         (BuildResult("lake.db.a", 7, 1, 0, 1, 9, 0.5), BuildResult("lake.db.b", -1, 0, 0, 0, 0, 0.0, (), problem))
     )
-    received: list[dict[str, Any]] = []
+    received: list[str] = []
 
-    def build(spark: Any, **arguments: Any) -> BuildResults:
-        received.append(arguments)
+    def build(namespace: Namespace, **_: Any) -> BuildResults:
+        received.append(repr(namespace))
         return found
 
-    monkeypatch.setattr(procedures, "build", build)
-    failed = RUNNER.invoke(cli.cli, ["build", "--namespace", "lake.db", "--output", "json"])
-    assert (failed.exit_code, received[0]["namespace"]) == (1, "lake.db")
+    monkeypatch.setattr(Namespace, "build", build)
+    failed = RUNNER.invoke(cli.cli, ["build-index", "--namespace", "lake.db", "--output", "json"])
+    assert (failed.exit_code, received[0]) == (1, "Namespace('lake.db')")
     first, second = json.loads(failed.stdout)
     assert (first["table"], first.get("problem"), second["problem"]) == ("lake.db.a", None, problem)
-    shown = RUNNER.invoke(cli.cli, ["build", "--namespace", "lake.db"], env={"COLUMNS": "240"}).output
+    shown = RUNNER.invoke(cli.cli, ["build-index", "--namespace", "lake.db"], env={"COLUMNS": "240"}).output
     assert "lake.db.a" in shown and problem in shown
     found = BuildResults(found[:1])
-    document = RUNNER.invoke(cli.cli, ["build", "--namespace", "lake.db", "--output", "json"])
+    document = RUNNER.invoke(cli.cli, ["build-index", "--namespace", "lake.db", "--output", "json"])
     assert (document.exit_code, len(json.loads(document.stdout))) == (0, 1)
     for wrong in ([], ["lake.db.a", "--namespace", "lake.db"]):
-        refused = RUNNER.invoke(cli.cli, ["build", *wrong])
+        refused = RUNNER.invoke(cli.cli, ["build-index", *wrong])
         assert refused.exit_code != 0 and "TABLE or --namespace, and not both" in str(refused.exception)
 
 
-@pytest.mark.parametrize(("flags", "word"), [([], "deleted"), (["--dry-run"], "would delete")])
+@pytest.mark.parametrize(("flags", "word"), [([], "would delete"), (["--delete"], "deleted")])
 def test_drop_says_what_it_did(monkeypatch: pytest.MonkeyPatch, no_spark: None, flags: list[str], word: str) -> None:
-    def dropped(spark: Any, table: str, dry_run: bool) -> DropResult:
-        return DropResult(table, dry_run, ("/a", "/b"))
+    def dropped(index: Index, *, dry_run: bool) -> DropResult:
+        return DropResult(index.table, dry_run, ("/a", "/b"))
 
-    monkeypatch.setattr(procedures, "drop", dropped)
-    assert f"{word} 2 files" in RUNNER.invoke(cli.cli, ["drop", "t", *flags]).output
+    monkeypatch.setattr(Index, "drop", dropped)
+    assert f"{word} 2 files" in RUNNER.invoke(cli.cli, ["drop-index", "t", *flags]).output
 
 
-def test_merge_shows_levels(monkeypatch: pytest.MonkeyPatch, no_spark: None) -> None:
-    merged = MergeResult("t", (MergedLevel("micro", 9, 1, 900, 100), MergedLevel("hour", 0, 1, 0, 700)))
-    monkeypatch.setattr(procedures, "merge", lambda spark, table: merged)
-    assert "micro" in RUNNER.invoke(cli.cli, ["merge", "t"]).output
-    document = json.loads(RUNNER.invoke(cli.cli, ["merge", "t", "--output", "json"]).output)
+def test_compact_shows_levels(monkeypatch: pytest.MonkeyPatch, no_spark: None) -> None:
+    merged = CompactResult("t", (CompactedLevel("micro", 9, 1, 900, 100), CompactedLevel("hour", 0, 1, 0, 700)))
+    monkeypatch.setattr(Index, "compact", lambda index: merged)
+    assert "micro" in RUNNER.invoke(cli.cli, ["compact-index", "t"]).output
+    document = json.loads(RUNNER.invoke(cli.cli, ["compact-index", "t", "--output", "json"]).output)
     assert [level["segments_after"] for level in document["levels"]] == [1, 1]
 
 
 @pytest.mark.parametrize(
     ("flags", "word"), [([], "would delete"), (["--delete", "--older-than-hours", "0"], "deleted")]
 )
-def test_gc_deletes_only_when_told(
+def test_collect_garbage_deletes_only_when_told(
     monkeypatch: pytest.MonkeyPatch, no_spark: None, flags: list[str], word: str
 ) -> None:
     received: list[tuple[bool, int]] = []
 
-    def collected(spark: Any, table: str, dry_run: bool, older_than_hours: int) -> GcResult:
+    def collected(index: Index, *, dry_run: bool, older_than_hours: int) -> GarbageResult:
         received.append((dry_run, older_than_hours))
-        return GcResult(table, dry_run, (GarbageFile("/a", 5, "no retained snapshot names it"),))
+        return GarbageResult(index.table, dry_run, (GarbageFile("/a", 5, "no retained snapshot names it"),))
 
-    monkeypatch.setattr(procedures, "gc", collected)
-    assert f"{word} 1 files, 5 bytes" in RUNNER.invoke(cli.cli, ["gc", "t", *flags]).output
+    monkeypatch.setattr(Index, "collect_garbage", collected)
+    assert f"{word} 1 files, 5 bytes" in RUNNER.invoke(cli.cli, ["collect-garbage", "t", *flags]).output
     assert received == [(False, 0) if flags else (True, 24)]
 
 
 def test_a_conf_without_a_value_is_refused() -> None:
-    result = RUNNER.invoke(cli.cli, ["build", "t", "--conf", "spark.x"])
+    result = RUNNER.invoke(cli.cli, ["build-index", "t", "--conf", "spark.x"])
     assert isinstance(result.exception, ZonemapError)
     assert "Cannot read --conf 'spark.x'" in str(result.exception)
 

@@ -56,5 +56,8 @@ def test_no_literal_holds_a_quote_or_a_backslash() -> None:
 
 
 def test_the_statement() -> None:
-    assert statement("build", "lake.db.t") == "CALL zonemap.system.build(table => 'lake.db.t')"
-    assert statement("drop", "t", ", dry_run => true") == "CALL zonemap.system.drop(table => 't', dry_run => true)"
+    assert statement("build_index", "lake.db.t") == "CALL zonemap.system.build_index(table => 'lake.db.t')"
+    assert (
+        statement("drop_index", "t", ", dry_run => true")
+        == "CALL zonemap.system.drop_index(table => 't', dry_run => true)"
+    )

@@ -7,7 +7,7 @@ import pytest
 
 from zonemap import InvalidArgumentError, ProcedureError
 from zonemap.common import redaction
-from zonemap.index import procedures
+from zonemap.index.index import Index
 from zonemap.session import spark_errors
 from zonemap.session.remote import require_server
 
@@ -66,7 +66,7 @@ def test_the_sentence_of_an_error_has_no_secret() -> None:
     error = _SparkError("Spark master [local], Spark Connect [sc://u:SECRET@host:1/;token=SECRET].")
     assert spark_errors.sentence(error) == "Spark master [local], Spark Connect [sc://host:1]."
     with pytest.raises(ProcedureError) as caught:
-        procedures.build(_Session(), "t")  # type: ignore[arg-type]
+        Index(_Session(), "t").build()  # type: ignore[arg-type]
     assert str(caught.value) == "Spark Connect [sc://host] is gone."
 
 

@@ -8,9 +8,9 @@ import io
 import pytest
 from rich.console import Console
 
-from zonemap import DropResult
 from zonemap.commands.output_format import TableOutput
 from zonemap.common import safe_text
+from zonemap.results import DropResult
 
 
 @pytest.mark.parametrize(

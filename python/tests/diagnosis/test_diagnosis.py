@@ -108,7 +108,7 @@ class _Frame:
 
 def test_a_text_is_sent_as_a_literal() -> None:
     session = _Session(WHY)
-    result = zonemap.why_not("SELECT * FROM t WHERE s = 'a'", spark=session)  # type: ignore[arg-type]
+    result = zonemap.why_not(session, "SELECT * FROM t WHERE s = 'a'")  # type: ignore[arg-type]
     assert session.statements == [
         "CALL zonemap.system.why_not(query => concat('SELECT * FROM t WHERE s = ', char(39), 'a', char(39)))"
     ]
@@ -124,9 +124,9 @@ def test_a_frame_is_a_view_for_the_time_of_the_call(fails: bool) -> None:
     frame: Any = _Frame(session)
     if fails:
         with pytest.raises(ValueError, match="why_not"):
-            zonemap.why_not(frame)
+            zonemap.why_not(frame.sparkSession, frame)
     else:
-        assert len(zonemap.why_not(frame).rows) == 1
+        assert len(zonemap.why_not(frame.sparkSession, frame).rows) == 1
     assert session.statements[0].startswith("CALL zonemap.system.why_not(query => 'SELECT * FROM zonemap_query_")
     assert session.views == []
 
@@ -146,10 +146,11 @@ class _UnknownFrame(_Frame):
 @pytest.mark.parametrize(
     "ask",
     [
-        zonemap.why_not,
-        zonemap.explain,
-        zonemap.verify_query,
-        lambda frame: zonemap.advise(frame.sparkSession, "lake.db.t", [frame]),
+        lambda frame: zonemap.why_not(frame.sparkSession, frame),
+        lambda frame: zonemap.explain(frame.sparkSession, frame),
+        lambda frame: zonemap.verify(frame.sparkSession, frame),
+        lambda frame: zonemap.Index(frame.sparkSession, "lake.db.t").verify(frame),
+        lambda frame: zonemap.Index(frame.sparkSession, "lake.db.t").advise([frame]),
     ],
 )
 def test_a_frame_that_a_server_cannot_analyse_is_one_sentence(ask: Callable[[Any], object]) -> None:
@@ -174,41 +175,41 @@ class _ClosedSession(_Session):
 def test_a_view_that_cannot_be_dropped_does_not_hide_the_error_of_the_query() -> None:
     frame: Any = _Frame(_ClosedSession(WHY))
     with pytest.raises(ProcedureError, match=r"^The session is closed\.$"):
-        zonemap.why_not(frame)
+        zonemap.why_not(frame.sparkSession, frame)
 
 
 def test_a_query_of_another_kind_and_rows_of_another_version_are_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="neither a DataFrame nor text"):
-        zonemap.why_not(7)  # type: ignore[arg-type]
+        zonemap.why_not(_Session(WHY), 7)  # type: ignore[arg-type]
     old = {name: value for name, value in WHY.items() if name != "remedy"}
     with pytest.raises(ZonemapError, match="column remedy is missing"):
-        zonemap.why_not("SELECT 1", spark=_Session(old))  # type: ignore[arg-type]
+        zonemap.why_not(_Session(old), "SELECT 1")  # type: ignore[arg-type]
 
 
 def test_clustering_information() -> None:
     session: Any = _Session(CLUSTERING)
-    result = zonemap.clustering_information(session, "lake.db.t", ["a"])
+    result = zonemap.Index(session, "lake.db.t").clustering(["a"])
     assert session.statements == [
         "CALL zonemap.system.clustering_information(table => 'lake.db.t', columns => array('a'))"
     ]
     assert result.as_dict() == {"table": "lake.db.t", **CLUSTERING}
-    zonemap.clustering_information(session, "t")
+    zonemap.Index(session, "t").clustering()
     assert session.statements[1] == "CALL zonemap.system.clustering_information(table => 't')"
     with pytest.raises(InvalidArgumentError, match="columns"):
-        zonemap.clustering_information(session, "t", [])
+        zonemap.Index(session, "t").clustering([])
 
 
 def test_verify_of_a_table_and_of_a_query() -> None:
     session: Any = _Session(VERDICT)
-    assert zonemap.verify(session, "t", max_files=2).is_right
-    assert zonemap.verify_query("SELECT 1", spark=session).verdicts[0].check == "rows"
+    assert zonemap.Index(session, "t").verify(max_files=2).is_right
+    assert zonemap.verify(session, "SELECT 1").verdicts[0].check == "rows"
     assert session.statements == [
         "CALL zonemap.system.verify(table => 't', max_files => 2, max_columns => 3)",
         "CALL zonemap.system.verify(query => 'SELECT 1', max_files => 8)",
     ]
     with pytest.raises(InvalidArgumentError, match="max_files"):
-        zonemap.verify(session, "t", max_files=-1)
-    wrong = zonemap.verify(_Session({**VERDICT, "verdict": "different"}), "t")  # type: ignore[arg-type]
+        zonemap.Index(session, "t").verify(max_files=-1)
+    wrong = zonemap.Index(_Session({**VERDICT, "verdict": "different"}), "t").verify()  # type: ignore[arg-type]
     assert not wrong.is_right and "The index is wrong" in wrong._repr_html_()
 
 
@@ -233,9 +234,9 @@ def planned_scan() -> dict[str, Any]:
         "limit": -1,
         "milliseconds": 1.5,
         "runs": 1,
-        "stages": (
+        "steps": (
             {
-                "stage": "bounds",
+                "step": "bounds",
                 "text": "bounds of id",
                 "files_before": 5,
                 "files_after": 1,
@@ -246,32 +247,34 @@ def planned_scan() -> dict[str, Any]:
     }
 
 
-def test_history_of_a_table_and_of_all_tables() -> None:
+def test_planned_scans_of_a_table_and_of_all_tables() -> None:
     scan = planned_scan()
     session: Any = _Session(scan)
-    found = zonemap.history(session, "lake.db.t", max_scans=5)
-    assert found.as_dicts() == [scan] and json.dumps(found.as_dicts()[0]["stages"])
+    found = zonemap.Index(session, "lake.db.t").planned_scans(max_scans=5)
+    assert found.as_dicts() == [scan] and json.dumps(found.as_dicts()[0]["steps"])
     assert "bounds of id: 5 -&gt; 1" in found._repr_html_()
-    stage = zonemap.history(session).scans[0].stages[0]
-    assert (stage.stage, stage.files_before, stage.files_after, stage.bytes_after) == ("bounds", 5, 1, 900)
+    step = zonemap.planned_scans(session).scans[0].steps[0]
+    assert (step.step, step.files_before, step.files_after, step.bytes_after) == ("bounds", 5, 1, 900)
     assert session.statements == [
-        "CALL zonemap.system.history(table => 'lake.db.t', max_scans => 5)",
-        "CALL zonemap.system.history(max_scans => 100)",
+        "CALL zonemap.system.planned_scans(table => 'lake.db.t', max_scans => 5)",
+        "CALL zonemap.system.planned_scans(max_scans => 100)",
     ]
-    nothing = zonemap.history(_Session())  # type: ignore[arg-type]
+    nothing = zonemap.planned_scans(_Session())  # type: ignore[arg-type]
     assert "Run a query first" in nothing._repr_html_()
 
 
-def test_the_command_shows_the_history_of_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_shows_the_planned_scans_of_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
     found = _Session(planned_scan())
     monkeypatch.setattr(sessions, "start", lambda *_, **__: found)
     options = ["--remote", "sc://host:15002"]
-    result = CliRunner().invoke(cli.cli, ["history", "lake.db.t", "--output", "json", "--max-scans", "5", *options])
+    result = CliRunner().invoke(
+        cli.cli, ["planned-scans", "lake.db.t", "--output", "json", "--max-scans", "5", *options]
+    )
     assert result.exit_code == 0 and json.loads(result.output)[0]["table"] == "lake.db.t"
-    assert found.statements == ["CALL zonemap.system.history(table => 'lake.db.t', max_scans => 5)"]
-    shown = CliRunner().invoke(cli.cli, ["history", *options], env={"COLUMNS": "400"}).output
+    assert found.statements == ["CALL zonemap.system.planned_scans(table => 'lake.db.t', max_scans => 5)"]
+    shown = CliRunner().invoke(cli.cli, ["planned-scans", *options], env={"COLUMNS": "400"}).output
     assert "bounds of id: 5 -> 1" in shown and "top_k" not in shown
-    refused = CliRunner().invoke(cli.cli, ["history", "lake.db.t"])
+    refused = CliRunner().invoke(cli.cli, ["planned-scans", "lake.db.t"])
     assert isinstance(refused.exception, InvalidArgumentError) and "--remote" in str(refused.exception)
 
 
@@ -312,13 +315,13 @@ def test_verify_of_nothing_or_of_two_things_is_refused(session: _Session, argume
 
 def test_advice_from_observed_scans_and_from_queries() -> None:
     session: Any = _Session(ADVICE, {**ADVICE, "advice": "no help", "files_after": -1, "statement": ""})
-    result = zonemap.advise(session, "lake.db.t", max_scans=7, facts=False)
+    result = zonemap.Index(session, "lake.db.t").advise(max_scans=7, facts=False)
     assert result.as_dicts()[0] == ADVICE and result.statements == (ADVICE["statement"],)
     assert [row["files"] for row in result.summaries()] == ["1,600 -> about 12", "1,600"]
     assert "would keep about 12 files" in result._repr_html_()
     heads = re.findall("<th(?: [^>]*)?>(.*?)</th>", result._repr_html_())
     assert heads == ["advice", "subject", "scans", "files", "message", "statement"]
-    zonemap.advise(session, "t", ["SELECT 'a'", _Frame(session)])  # type: ignore[list-item]
+    zonemap.Index(session, "t").advise(["SELECT 'a'", _Frame(session)])  # type: ignore[list-item]
     assert session.statements[0] == ("CALL zonemap.system.advise(table => 'lake.db.t', max_scans => 7, facts => false)")
     assert session.statements[1].startswith(
         "CALL zonemap.system.advise(table => 't', max_scans => 200, queries => "
@@ -334,7 +337,7 @@ def test_advice_from_observed_scans_and_from_queries() -> None:
 def test_advice_refuses_other_values(arguments: dict[str, Any]) -> None:
     session: Any = _Session(ADVICE)
     with pytest.raises(InvalidArgumentError, match=next(iter(arguments)).removesuffix("ies")):
-        zonemap.advise(session, "t", **arguments)
+        zonemap.Index(session, "t").advise(**arguments)
     assert session.statements == []
 
 

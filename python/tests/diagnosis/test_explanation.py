@@ -7,6 +7,7 @@ import pytest
 
 import zonemap
 from zonemap import InvalidArgumentError, ProcedureError, ZonemapError
+from zonemap.results import Explanation
 
 PLAN = """== Physical Plan ==
 * Project (2)
@@ -40,13 +41,13 @@ class _SparkError(Exception):
         return "TABLE_OR_VIEW_NOT_FOUND"
 
 
-def explained(answer: str | Exception, query: Any = "SELECT 1") -> zonemap.Explanation:
-    return zonemap.explain(query, spark=_Session(answer))  # type: ignore[arg-type]
+def explained(answer: str | Exception, query: Any = "SELECT 1") -> Explanation:
+    return zonemap.explain(_Session(answer), query)  # type: ignore[arg-type]
 
 
 def test_an_explanation_is_the_section_of_zonemap() -> None:
     session: Any = _Session(PLAN)
-    found = zonemap.explain("SELECT 1", spark=session)
+    found = zonemap.explain(session, "SELECT 1")
     assert session.statements == ["EXPLAIN FORMATTED SELECT 1"]
     assert str(found) == "table lake.db.t snapshot 7 mode EXACT tier hot\n  files considered: <5>"
     assert found.plan == PLAN
@@ -88,7 +89,7 @@ def test_a_notebook_shows_the_section_and_hides_the_plan() -> None:
 def test_a_statement_that_spark_executes_to_explain_it_is_refused(text: str) -> None:
     session: Any = _Session(PLAN)
     with pytest.raises(InvalidArgumentError, match="Explain the text of the statement"):
-        zonemap.explain(text, spark=session)
+        zonemap.explain(session, text)
     assert session.statements == []
 
 

@@ -13,7 +13,7 @@ import pytest
 from pages import Page
 from rich.console import Console
 
-from zonemap import BuildResult, BuiltFact
+from zonemap.results import BuildResult, BuiltFact
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("py4j")

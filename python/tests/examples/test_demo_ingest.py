@@ -58,7 +58,7 @@ class Queries:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *runs: compare.Run) -> None:
         self.built = 0
         left = iter(runs)
-        monkeypatch.setattr(queries.zonemap, "build", self._build)
+        monkeypatch.setattr(queries.zonemap.Index, "build", self._build)
         monkeypatch.setattr(queries.compare, "run", lambda *_, **__: next(left))
 
     def _build(self, *_: object) -> None:

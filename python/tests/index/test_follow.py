@@ -4,14 +4,15 @@ from __future__ import annotations
 import json
 import signal
 import threading
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-from zonemap import BuildResult, InvalidArgumentError
+from zonemap import InvalidArgumentError
 from zonemap.commands import cli, sessions
-from zonemap.index import follow, procedures
+from zonemap.index import follow
+from zonemap.index.index import Index
+from zonemap.results import BuildResult
 
 
 class _Tables:
@@ -21,7 +22,7 @@ class _Tables:
         self.stop = stop
         self.answers = answers
 
-    def refresh(self, spark: Any, table: str) -> BuildResult:
+    def refresh(self, table: str) -> BuildResult:
         left = self.answers[table]
         answer = left.pop(0)
         if not any(self.answers.values()):
@@ -34,7 +35,7 @@ class _Tables:
 def run(monkeypatch: pytest.MonkeyPatch, answers: dict[str, list[int | Exception]]):
     stop = threading.Event()
     tables = _Tables(stop, answers)
-    monkeypatch.setattr(procedures, "refresh", tables.refresh)
+    monkeypatch.setattr(Index, "refresh", lambda index: tables.refresh(index.table))
     lines: list[str] = []
     names = list(answers)
     follow.follow(None, names, every_seconds=0.001, stop=stop, report=lines.append)  # type: ignore[arg-type]
@@ -75,7 +76,7 @@ def test_pauses_double_up_to_five_minutes(monkeypatch: pytest.MonkeyPatch) -> No
     clock = [0.0]
     stop = Stop()
     tables = _Tables(stop, {"t": [RuntimeError("no")] * 9})
-    monkeypatch.setattr(procedures, "refresh", tables.refresh)
+    monkeypatch.setattr(Index, "refresh", lambda index: tables.refresh(index.table))
     monkeypatch.setattr(follow.time, "monotonic", lambda: clock[0])
     follow.follow(None, ["t"], every_seconds=10, stop=stop, report=lambda line: None)  # type: ignore[arg-type]
     assert waits == [20, 40, 80, 160, 300, 300, 300, 300, 300]
@@ -94,12 +95,12 @@ def test_a_malformed_name_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("output", ["table", "json"])
 def test_command_ends_on_a_signal(monkeypatch: pytest.MonkeyPatch, output: str) -> None:
-    def refresh(spark: Any, table: str) -> BuildResult:
+    def refresh(index: Index) -> BuildResult:
         signal.raise_signal(signal.SIGTERM)
-        return BuildResult(table, 7, 1, 0, 1, 9, 0.5)
+        return BuildResult(index.table, 7, 1, 0, 1, 9, 0.5)
 
     monkeypatch.setattr(sessions, "start", lambda *_, **__: None)
-    monkeypatch.setattr(procedures, "refresh", refresh)
+    monkeypatch.setattr(Index, "refresh", refresh)
     held = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         result = CliRunner().invoke(cli.cli, ["follow", "lake.db.t", "--every", "60", "--output", output])

@@ -128,6 +128,6 @@ def test_an_error_ends_the_bar(fast: None) -> None:
 
 def test_another_type_is_refused() -> None:
     session: Any = _Classic()
-    for call in (zonemap.build, zonemap.refresh):
+    for call in (zonemap.Index(session, "t").build, zonemap.Index(session, "t").refresh):
         with pytest.raises(InvalidArgumentError, match="progress"):
-            call(session, "lake.db.t", progress="yes")  # type: ignore[operator]
+            call(progress="yes")  # type: ignore[arg-type]

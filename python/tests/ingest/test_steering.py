@@ -154,13 +154,13 @@ CALLS: list[tuple[Callable[[Any], Any], dict[str, Any], str, Any]] = [
     (
         lambda s: ingest.gc(s, "a.t"),
         GARBAGE,
-        "ingest_gc(table => 'a.t', dry_run => true, older_than_hours => 72)",
+        "ingest_collect_garbage(table => 'a.t', dry_run => true, older_than_hours => 72)",
         (GarbageDataFile(**GARBAGE),),
     ),
     (
         lambda s: ingest.gc(s, "a.t", dry_run=False, older_than_hours=0),
         GARBAGE,
-        "ingest_gc(table => 'a.t', dry_run => false, older_than_hours => 0)",
+        "ingest_collect_garbage(table => 'a.t', dry_run => false, older_than_hours => 0)",
         (GarbageDataFile(**GARBAGE),),
     ),
 ]
@@ -242,11 +242,16 @@ COMMANDS: list[tuple[list[str], dict[str, Any], str, int]] = [
         0,
     ),
     (["ingest-reset", "a.t"], {"pointer": ""}, "ingest_reset(table => 'a.t')", 0),
-    (["ingest-gc", "a.t"], GARBAGE, "ingest_gc(table => 'a.t', dry_run => true, older_than_hours => 72)", 0),
+    (
+        ["ingest-gc", "a.t"],
+        GARBAGE,
+        "ingest_collect_garbage(table => 'a.t', dry_run => true, older_than_hours => 72)",
+        0,
+    ),
     (
         ["ingest-gc", "a.t", "--no-dry-run", "--older-than-hours", "99"],
         GARBAGE,
-        "ingest_gc(table => 'a.t', dry_run => false, older_than_hours => 99)",
+        "ingest_collect_garbage(table => 'a.t', dry_run => false, older_than_hours => 99)",
         0,
     ),
 ]

@@ -16,16 +16,14 @@ from pages import loaded_by
 
 from zonemap import InvalidArgumentError, ZonemapError, plots
 from zonemap.common import optional_packages
-from zonemap.diagnosis.clustering import ClusteringResult
-from zonemap.diagnosis.planned_scans import HistoryResult, PlannedScan
-from zonemap.index.results import MergedLevel, MergeResult, StatusResult
 from zonemap.plots import Plot, plot
+from zonemap.results import ClusteringResult, CompactedLevel, CompactResult, PlannedScan, PlannedScans, StatusResult
 from zonemap.show.palette import DARK, LIGHT, OF_PAGE
 
 CLUSTERING = ClusteringResult(
     "lake.db.t", "LINEAR(user_<id>)", 1010, 3, 12.5, 9.3, {"00001": 700, "00002": 0, "00032": 300}, 10, 0, 7, ""
 )
-MERGE = MergeResult("lake.db.t", (MergedLevel("micro", 40, 2, 90, 80), MergedLevel("hour", 3, 5, 10, 20)))
+MERGE = CompactResult("lake.db.t", (CompactedLevel("micro", 40, 2, 90, 80), CompactedLevel("hour", 3, 5, 10, 20)))
 
 
 def scan(minute: int, considered: int, kept: int, runs: int = 1) -> PlannedScan:
@@ -58,7 +56,7 @@ def status(**values: Any) -> StatusResult:
     return StatusResult(**{**empty, "table": "lake.db.t", "levels": "day=1 hour=3", **values})
 
 
-HISTORY = HistoryResult((scan(3, 1000, 999, runs=0), scan(2, 1000, 3), scan(1, 1000, 0), scan(0, -1, -1)))
+HISTORY = PlannedScans((scan(3, 1000, 999, runs=0), scan(2, 1000, 3), scan(1, 1000, 0), scan(0, -1, -1)))
 ALL: dict[str, Callable[[], Plot]] = {
     "clustering": lambda: plots.clustering_depth(CLUSTERING),
     "history": lambda: plots.files_kept(HISTORY),
@@ -112,7 +110,7 @@ def test_a_plot_shows_the_numbers_of_its_result(name: str, title: str, shown: se
 def test_a_plot_names_what_it_leaves_out() -> None:
     assert "10 files without bounds are left out" in plots.clustering_depth(CLUSTERING).note
     assert "1 scan that Iceberg planned has no counts" in plots.files_kept(HISTORY).note
-    assert "no counts" not in plots.files_kept(HistoryResult((scan(0, 5, 1),))).note
+    assert "no counts" not in plots.files_kept(PlannedScans((scan(0, 5, 1),))).note
 
 
 def test_a_notebook_shows_the_plot_in_its_own_colours() -> None:
@@ -140,7 +138,7 @@ def test_another_value_is_refused(draw: Callable[[Any], Plot]) -> None:
 
 def test_results_without_numbers_name_the_next_step() -> None:
     with pytest.raises(ZonemapError, match="Run a query on an indexed table"):
-        plots.files_kept(HistoryResult((scan(0, -1, -1),)))
+        plots.files_kept(PlannedScans((scan(0, -1, -1),)))
     with pytest.raises(ZonemapError, match=r"Call zonemap\.build first"):
         plots.levels(status(levels=""))
 

@@ -16,7 +16,8 @@ import zonemap
 from zonemap import InvalidArgumentError, ProcedureError, ZonemapError
 from zonemap.commands import cli, sessions
 from zonemap.common import optional_packages
-from zonemap.index.results import StatusResult
+from zonemap.reports import Report
+from zonemap.results import StatusResult
 from zonemap.show.palette import DARK, LIGHT
 
 STATUS: dict[str, Any] = {field.name: 0 for field in fields(StatusResult)} | {
@@ -55,7 +56,7 @@ SCAN = {
     "limit": -1,
     "milliseconds": 1.5,
     "runs": 1,
-    "stages": [],
+    "steps": [],
 }
 STOCK = SCAN | {"files_considered": -1, "files_kept": -1, "mode": "STOCK", "reason": "DISABLED", "predicate": "true"}
 SUMMARY = {
@@ -94,9 +95,9 @@ class _Session:
     def __init__(self, **answers: Any) -> None:
         self.statements: list[str] = []
         self._answers = {
-            "status": [STATUS],
+            "index_status": [STATUS],
             "why_not": [WHY],
-            "history": [SCAN, SCAN, STOCK, SCAN | {"runs": 0, "files_kept": 900}, STOCK | {"runs": 0}],
+            "planned_scans": [SCAN, SCAN, STOCK, SCAN | {"runs": 0, "files_kept": 900}, STOCK | {"runs": 0}],
             "clustering_information": [CLUSTERING],
             "snapshots": [{"summary": SUMMARY}],
             "advise": _RefusedError("FAILED_TO_LOAD_ROUTINE", "Cannot load routine `zonemap`.`system`.`advise`"),
@@ -129,12 +130,12 @@ class _Frame:
         return found
 
 
-def made(session: _Session | None = None, **arguments: Any) -> zonemap.Report:
+def made(session: _Session | None = None, **arguments: Any) -> Report:
     spark: Any = session or _Session()
-    return zonemap.report(spark, "lake.db.`<t>`", **arguments)
+    return zonemap.Index(spark, "lake.db.`<t>`").report(**arguments)
 
 
-def texts(report: zonemap.Report) -> str:
+def texts(report: Report) -> str:
     return "\n".join(Page(report.html()).texts)
 
 
@@ -186,7 +187,7 @@ def test_the_columns_are_those_of_conditions_without_an_order_of_the_table() -> 
 
 
 def test_without_conditions_the_first_columns_are_shown() -> None:
-    session = _Session(history=[])
+    session = _Session(planned_scans=[])
     made(session)
     asked = [statement for statement in session.statements if "columns" in statement]
     assert [statement.partition("array")[2] for statement in asked] == ["('id'))", "('user_id'))"]
@@ -201,7 +202,9 @@ def test_a_column_without_a_clustering_is_named_on_the_page() -> None:
 
 def test_a_table_without_snapshot_and_history() -> None:
     status = STATUS | {"snapshot_id": -1, "verdict": "no snapshot", "files_total": 0, "levels": "", "bytes": -1}
-    report = made(_Session(status=[status], history=[], clustering_information=_RefusedError("", "no snapshot")))
+    report = made(
+        _Session(index_status=[status], planned_scans=[], clustering_information=_RefusedError("", "no snapshot"))
+    )
     shown = texts(report)
     assert "no snapshot" in shown and "the table has no snapshot" in shown and report.layout is None
     assert "This driver has executed no query of the table" in shown
@@ -229,14 +232,14 @@ def test_advice_is_shown_if_the_session_has_the_procedure(answer: Any, rows: Any
 
 def test_a_damaged_index_is_no_good_state() -> None:
     damaged = STATUS | {"verdict": "damaged: a segment is cut short", "problem": "build it anew"}
-    html = made(_Session(status=[damaged])).html()
+    html = made(_Session(index_status=[damaged])).html()
     assert '<span class="bad">damaged: a segment is cut short</span>' in html and "build it anew" in html
     assert '<span class="good">fresh</span>' in made().html()
 
 
 def test_errors_of_the_table_and_of_a_query_are_raised() -> None:
     with pytest.raises(ProcedureError, match="no such table"):
-        made(_Session(status=_RefusedError("", "no such table")))
+        made(_Session(index_status=_RefusedError("", "no such table")))
     with pytest.raises(ProcedureError, match="is no SELECT"):
         made(_Session(why_not=_RefusedError("", "it is no SELECT")), queries=["DELETE FROM t"])
     for arguments in ({"columns": []}, {"columns": "id"}, {"queries": 7}):
@@ -286,11 +289,11 @@ def test_a_summary_whose_numbers_are_none() -> None:
 
 def test_the_size_of_an_index_that_is_not_there_is_unknown() -> None:
     status = STATUS | {"bytes": -1, "fact_bytes": 65_536, "levels": "", "verdict": "no index"}
-    found = texts(made(_Session(status=[status]))).splitlines()
+    found = texts(made(_Session(index_status=[status]))).splitlines()
     assert found[found.index("index and facts in the store") - 1] == "unknown"
 
 
 def test_conditions_beyond_the_most_frequent_are_counted() -> None:
     scans = [SCAN | {"predicate": f"id = {number}"} for number in range(23)]
-    assert "3 rarer conditions are left out." in texts(made(_Session(history=scans)))
+    assert "3 rarer conditions are left out." in texts(made(_Session(planned_scans=scans)))
     assert "rarer conditions" not in texts(made())

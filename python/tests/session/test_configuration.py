@@ -376,10 +376,10 @@ def test_arguments_become_confs() -> None:
     )._options
     assert {key: options[key] for key in options if key.startswith(confs.PREFIX)} == {
         "spark.sql.zonemap.enabled": "false",
-        "spark.sql.zonemap.shadow": "true",
+        "spark.sql.zonemap.shadow.enabled": "true",
         "spark.sql.zonemap.shadow.sample": "0.25",
-        "spark.sql.zonemap.upkeep": "off",
-        "spark.sql.zonemap.cover-on-read": "wait",
+        "spark.sql.zonemap.upkeep.mode": "off",
+        "spark.sql.zonemap.coverOnRead": "wait",
         "spark.sql.zonemap.store.location": "s3://b/z",
     }
 

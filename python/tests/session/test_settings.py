@@ -19,19 +19,19 @@ ROOT = Path(__file__).resolve().parents[3]
             DualIndex(),
             {
                 "hot.window": "6h",
-                "hot.max-bytes": "512m",
-                "cold.cache-max-bytes": "256m",
-                "cold.cache-disk-max-bytes": "4g",
+                "hot.maxBytes": "512m",
+                "cold.cacheMaxBytes": "256m",
+                "cold.cacheDiskMaxBytes": "4g",
             },
         ),
         (
             Upkeep(),
             {
-                "upkeep": "auto",
-                "upkeep.max-cpu-share": "0.0005",
-                "upkeep.flush-interval": "30s",
-                "upkeep.flush-manifests": "64",
-                "upkeep.maintain-facts": "false",
+                "upkeep.mode": "auto",
+                "upkeep.maxCpuShare": "0.0005",
+                "upkeep.flushInterval": "30s",
+                "upkeep.flushManifests": "64",
+                "upkeep.maintainFacts.enabled": "false",
             },
         ),
         (
@@ -39,8 +39,8 @@ ROOT = Path(__file__).resolve().parents[3]
             {
                 "merge.policy": "probabilistic",
                 "merge.limit": "1000",
-                "merge.forced-every": "100",
-                "merge.hard-cap": "32",
+                "merge.forcedEvery": "100",
+                "merge.hardCap": "32",
             },
         ),
     ],
@@ -53,12 +53,12 @@ def test_defaults_are_those_of_the_extension(settings: DualIndex, expected: dict
 
 
 def test_numbers_are_bytes() -> None:
-    assert DualIndex(hot_max_bytes=1024).confs()["spark.sql.zonemap.hot.max-bytes"] == "1024"
+    assert DualIndex(hot_max_bytes=1024).confs()["spark.sql.zonemap.hot.maxBytes"] == "1024"
 
 
 @pytest.mark.parametrize("folder", ["/cache", Path("/cache")])
 def test_a_cache_folder_is_a_conf_only_if_it_is_named(folder: str | Path) -> None:
-    key = "spark.sql.zonemap.cold.cache-dir"
+    key = "spark.sql.zonemap.cold.cacheDir"
     assert key not in DualIndex().confs()
     assert DualIndex(cold_cache_dir=folder).confs()[key] == "/cache"
 
@@ -66,7 +66,7 @@ def test_a_cache_folder_is_a_conf_only_if_it_is_named(folder: str | Path) -> Non
 def test_it_prints_the_confs_it_sets() -> None:
     assert repr(DualIndex(hot_window="30m")).startswith("DualIndex sets\n  spark.sql.zonemap.hot.window=30m\n")
     assert "spark.sql.zonemap.merge.policy=off" in repr(MergePolicy(policy="off"))
-    assert "spark.sql.zonemap.upkeep.flush-interval=5m" in repr(Upkeep(flush_interval="5m"))
+    assert "spark.sql.zonemap.upkeep.flushInterval=5m" in repr(Upkeep(flush_interval="5m"))
 
 
 def test_it_cannot_be_changed() -> None:
@@ -83,13 +83,13 @@ def test_it_cannot_be_changed() -> None:
         ("hot_window", "-6h", "hot.window"),
         ("hot_window", "six hours", "hot.window"),
         ("hot_window", 6, "hot.window"),
-        ("hot_max_bytes", "half", "hot.max-bytes"),
-        ("hot_max_bytes", "-1", "hot.max-bytes"),
-        ("hot_max_bytes", -1, "hot.max-bytes"),
-        ("hot_max_bytes", 1.5, "hot.max-bytes"),
-        ("hot_max_bytes", True, "hot.max-bytes"),
-        ("cold_cache_max_bytes", "some", "cold.cache-max-bytes"),
-        ("cold_cache_disk_max_bytes", -4, "cold.cache-disk-max-bytes"),
+        ("hot_max_bytes", "half", "hot.maxBytes"),
+        ("hot_max_bytes", "-1", "hot.maxBytes"),
+        ("hot_max_bytes", -1, "hot.maxBytes"),
+        ("hot_max_bytes", 1.5, "hot.maxBytes"),
+        ("hot_max_bytes", True, "hot.maxBytes"),
+        ("cold_cache_max_bytes", "some", "cold.cacheMaxBytes"),
+        ("cold_cache_disk_max_bytes", -4, "cold.cacheDiskMaxBytes"),
     ],
 )
 def test_a_malformed_value_is_refused_by_key(field: str, value: Any, key: str) -> None:
@@ -100,19 +100,19 @@ def test_a_malformed_value_is_refused_by_key(field: str, value: Any, key: str) -
 @pytest.mark.parametrize(
     ("kind", "field", "value", "key"),
     [
-        (Upkeep, "mode", "on", "upkeep"),
-        (Upkeep, "max_cpu_share", 0, "upkeep.max-cpu-share"),
-        (Upkeep, "max_cpu_share", 1.5, "upkeep.max-cpu-share"),
-        (Upkeep, "max_cpu_share", True, "upkeep.max-cpu-share"),
-        (Upkeep, "max_cpu_share", "low", "upkeep.max-cpu-share"),
-        (Upkeep, "flush_interval", "soon", "upkeep.flush-interval"),
-        (Upkeep, "flush_manifests", 0, "upkeep.flush-manifests"),
-        (Upkeep, "flush_manifests", "64", "upkeep.flush-manifests"),
-        (Upkeep, "maintain_facts", "true", "upkeep.maintain-facts"),
+        (Upkeep, "mode", "on", "upkeep.mode"),
+        (Upkeep, "max_cpu_share", 0, "upkeep.maxCpuShare"),
+        (Upkeep, "max_cpu_share", 1.5, "upkeep.maxCpuShare"),
+        (Upkeep, "max_cpu_share", True, "upkeep.maxCpuShare"),
+        (Upkeep, "max_cpu_share", "low", "upkeep.maxCpuShare"),
+        (Upkeep, "flush_interval", "soon", "upkeep.flushInterval"),
+        (Upkeep, "flush_manifests", 0, "upkeep.flushManifests"),
+        (Upkeep, "flush_manifests", "64", "upkeep.flushManifests"),
+        (Upkeep, "maintain_facts", "true", "upkeep.maintainFacts.enabled"),
         (MergePolicy, "policy", "sometimes", "merge.policy"),
         (MergePolicy, "limit", 0, "merge.limit"),
-        (MergePolicy, "forced_every", True, "merge.forced-every"),
-        (MergePolicy, "hard_cap", 1, "merge.hard-cap"),
+        (MergePolicy, "forced_every", True, "merge.forcedEvery"),
+        (MergePolicy, "hard_cap", 1, "merge.hardCap"),
     ],
 )
 def test_upkeep_and_merge_policy_refuse_by_key(kind: Any, field: str, value: Any, key: str) -> None:
@@ -123,4 +123,4 @@ def test_upkeep_and_merge_policy_refuse_by_key(kind: Any, field: str, value: Any
 @pytest.mark.parametrize("window", ["500ms", "30s", "5m", "5min", "6h", "1d"])
 @pytest.mark.parametrize("size", ["0", "1024", "512m", "512MB", "4g", "1t", "8k"])
 def test_the_units_of_spark_are_taken(window: str, size: str) -> None:
-    assert DualIndex(hot_window=window, hot_max_bytes=size).confs()["spark.sql.zonemap.hot.max-bytes"] == size
+    assert DualIndex(hot_window=window, hot_max_bytes=size).confs()["spark.sql.zonemap.hot.maxBytes"] == size

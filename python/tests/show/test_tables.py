@@ -10,8 +10,17 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from zonemap import BuildResult, BuiltFact, DropResult, MergedLevel, MergeResult, PrewarmResult, VerifyResult
-from zonemap.index.results import StatusResult, StatusResults
+from zonemap.results import (
+    BuildResult,
+    BuiltFact,
+    CompactedLevel,
+    CompactResult,
+    DropResult,
+    PrewarmResult,
+    StatusResult,
+    StatusResults,
+    VerifyResult,
+)
 from zonemap.show.tables import Shown
 
 FACT = BuiltFact("bloom([id])", 3, 2, 100, 4_096, 5_000, 0, 1.5)
@@ -33,7 +42,7 @@ def status(table: str) -> StatusResult:
     [
         (PrewarmResult("t", 8123456789, 3, 12_345, 0.25), ["snapshot_id", "8123456789", "12,345", "0.250"]),
         (BuildResult("t", 7, 1, 0, 1, 9, 0.5, (FACT,)), ["Facts", "bloom([id])", "4,096", "expected_bytes"]),
-        (MergeResult("t", (MergedLevel("hour", 3, 1, 10, 9), MergedLevel("day", 0, 1, 0, 9))), ["hour", "day"]),
+        (CompactResult("t", (CompactedLevel("hour", 3, 1, 10, 9), CompactedLevel("day", 0, 1, 0, 9))), ["hour", "day"]),
         (DropResult("t", True, ("/[a]",)), ["Would delete 1 files of the index of t", "/[a]"]),
         (VerifyResult(()), ["No difference found"]),
         (StatusResults((status("lake.db.a"), status("lake.db.b"))), ["2 tables", "lake.db.a", "fresh", "1,234"]),

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import click
 
-from zonemap import reports
+from zonemap import diagnosis, reports
 from zonemap.commands import sessions
 from zonemap.commands.output_format import output_of
 from zonemap.common import optional_packages
 from zonemap.common.errors import InvalidArgumentError
-from zonemap.diagnosis import advice, clustering, planned_scans, verification, why_not
+from zonemap.index.index import Index
+from zonemap.index.namespace import planned_scans
 from zonemap.session.remote import server_of
 
 
@@ -24,7 +25,7 @@ def why_not_command(
     query: str, settings: tuple[str, ...], remote: str | None, iceberg: str | None, output: str
 ) -> None:
     """Explain why QUERY, the text of a SELECT, reads the files that it reads. The query is not executed."""
-    result = why_not.why_not(query, spark=sessions.start(settings, remote, iceberg))
+    result = diagnosis.why_not(sessions.start(settings, remote, iceberg), query)
     rows = result.as_dicts() if output == "json" else result.summaries()
     output_of(output, always_list=True).rows("why not", rows)
 
@@ -42,7 +43,7 @@ def clustering_command(
     output: str,
 ) -> None:
     """Show how far the data files of TABLE overlap in the values of columns; by default, of its sort order."""
-    result = clustering.clustering_information(sessions.start(settings, remote, iceberg), table, columns or None)
+    result = Index(sessions.start(settings, remote, iceberg), table).clustering(columns or None)
     output_of(output).rows("clustering", [result.as_dict()])
 
 
@@ -69,16 +70,16 @@ def advise(
             f"Cannot advise on '{table}' without queries: a new session has planned none. "
             "Give --query, or --remote of a server that runs queries."
         )
-    result = advice.advise(sessions.start(settings, remote, iceberg), table, queries or None, facts=facts)
+    result = Index(sessions.start(settings, remote, iceberg), table).advise(queries or None, facts=facts)
     rows = result.as_dicts() if output == "json" else result.summaries()
     output_of(output, always_list=True).rows("advice", rows)
 
 
-@click.command()
+@click.command("planned-scans")
 @click.argument("table", required=False)
 @click.option("--max-scans", type=click.IntRange(0), default=100, show_default=True, help="The most scans to show.")
 @sessions.options_of_session
-def history(
+def planned_scans_command(
     table: str | None,
     max_scans: int,
     settings: tuple[str, ...],
@@ -92,12 +93,16 @@ def history(
     """
     if server_of(sessions.confs(settings, remote)) is None:
         raise InvalidArgumentError(
-            "Cannot show the history of a session that has just started: it has planned nothing. "
+            "Cannot show the planned scans of a session that has just started: it has planned none. "
             "Give --remote of a server that runs queries."
         )
-    result = planned_scans.history(sessions.start(settings, remote, iceberg), table, max_scans=max_scans)
+    spark = sessions.start(settings, remote, iceberg)
+    if table is None:
+        result = planned_scans(spark, max_scans=max_scans)
+    else:
+        result = Index(spark, table).planned_scans(max_scans=max_scans)
     rows = result.as_dicts() if output == "json" else result.summaries()
-    output_of(output, always_list=True).rows("history", rows)
+    output_of(output, always_list=True).rows("planned scans", rows)
 
 
 @click.command()
@@ -119,9 +124,9 @@ def verify(
         raise InvalidArgumentError("Cannot verify nothing, or two things at once: give either TABLE or --query.")
     spark = sessions.start(settings, remote, iceberg)
     if query is not None:
-        result = verification.verify_query(query, spark=spark, max_files=max_files)
+        result = diagnosis.verify(spark, query, max_files=max_files)
     else:
-        result = verification.verify(spark, str(table), max_files=max_files)
+        result = Index(spark, str(table)).verify(max_files=max_files)
     output_of(output, always_list=True).rows("verdicts", result.as_dicts())
     if not result.is_right:
         sys.exit(1)
@@ -149,14 +154,14 @@ def report(
 ) -> None:
     """Write one page about a table: layout, coverage and lag, what queries pruned, advice, cost of the index.
 
-    The history of queries is that of the driver: give the Spark Connect server that runs them with --remote. Queries
+    The planned scans are those of the driver: give the Spark Connect server that runs them with --remote. Queries
     given with --query are planned, not executed.
     """
     file = reports.checked_path(out)
     optional_packages.require("write a report", optional_packages.PLOTS, optional_packages.command("plots"))
-    made = reports.report(sessions.start(settings, remote, iceberg), table, columns=columns or None, queries=queries)
+    made = Index(sessions.start(settings, remote, iceberg), table).report(columns=columns or None, queries=queries)
     made.save(file)
     output_of(output).rows("report", [{"table": table, "out": str(file), "verdict": made.status.verdict}])
 
 
-COMMANDS = (why_not_command, clustering_command, advise, history, verify, report)
+COMMANDS = (why_not_command, clustering_command, advise, planned_scans_command, verify, report)

@@ -139,17 +139,17 @@ def reset(
 
 
 @_command(
-    "ingest-gc",
-    click.option("--dry-run/--no-dry-run", default=True, show_default=True, help="Only list the files."),
+    "ingest-collect-garbage",
+    click.option("--delete", is_flag=True, help="Delete the files; without this option they are only listed."),
     click.option("--older-than-hours", type=click.IntRange(0), default=72, show_default=True, help="Least age."),
 )
-def gc(spark: SparkSession, table: str, dry_run: bool, older_than_hours: int) -> _Result:
-    """List the files of TABLE that neither it nor a record names; --no-dry-run deletes them."""
-    found = ingest.gc(spark, table, dry_run=dry_run, older_than_hours=older_than_hours)
+def collect_garbage(spark: SparkSession, table: str, delete: bool, older_than_hours: int) -> _Result:
+    """List the files of TABLE that neither it nor a record names, or delete them."""
+    found = ingest.collect_garbage(spark, table, dry_run=not delete, older_than_hours=older_than_hours)
     return [row.as_dict() for row in found], True, True
 
 
-COMMANDS = (status, commit, pause, resume, wait, quarantined, requeue, discard, reset, gc)
+COMMANDS = (status, commit, pause, resume, wait, quarantined, requeue, discard, reset, collect_garbage)
 
 
 def _watermarks(given: tuple[str, ...]) -> Mapping[str, int]:

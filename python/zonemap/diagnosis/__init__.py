@@ -1,2 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a query reads its files, what would make it read fewer, and whether the installation is complete."""
+"""Explains and checks queries."""
+
+from zonemap.diagnosis.queries import explain, verify, why_not
+
+__all__ = ["explain", "verify", "why_not"]

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def as_text(query: DataFrame | str, spark: SparkSession | None) -> Iterator[tuple[SparkSession, str]]:
+def as_text(spark: SparkSession, query: DataFrame | str) -> Iterator[tuple[SparkSession, str]]:
     """Yields a session and the text of the query; a DataFrame is a temporary view meanwhile."""
     if isinstance(query, str):
-        yield spark or _active(), query
+        yield spark, query
     elif callable(getattr(query, "createTempView", None)):
         name = f"zonemap_query_{uuid.uuid4().hex}"
         _make_view(query, name)
@@ -61,12 +61,3 @@ def _drop_view(spark: SparkSession, name: str) -> None:
     except Exception as error:
         if not spark_errors.is_of_spark(error):
             raise
-
-
-def _active() -> SparkSession:
-    from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra of this package
-
-    session = SparkSession.getActiveSession()
-    if session is None:
-        raise InvalidArgumentError("Cannot explain a text without a session: no session is active. Give spark=spark.")
-    return session

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from zonemap.common import argument_checks
 from zonemap.common.errors import InvalidArgumentError
-from zonemap.index import procedures
+from zonemap.index.index import Index
 from zonemap.session import spark_errors
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def follow(
 
 def _look(spark: SparkSession, table: _Followed, report: Callable[[str], None]) -> None:
     try:
-        found = procedures.refresh(spark, table.name)
+        found = Index(spark, table.name).refresh()
         table.failures = 0
         if found.snapshot_id == table.snapshot_id:
             return

@@ -20,9 +20,9 @@ from zonemap.common.errors import ZonemapError
 from zonemap.ingest.errors import BackPressureError, EnqueueUnknownError, RecordError, WaitTimeoutError
 from zonemap.ingest.pressure import BackPressure
 from zonemap.ingest.procedures import (
+    collect_garbage,
     commit,
     discard,
-    gc,
     pause,
     quarantined,
     requeue,
@@ -61,9 +61,9 @@ __all__ = [
     "RequeuedRecord",
     "WaitTimeoutError",
     "Writer",
+    "collect_garbage",
     "commit",
     "discard",
-    "gc",
     "pause",
     "quarantined",
     "requeue",

@@ -167,7 +167,7 @@ def reset(
     return str(call(spark, "ingest_reset", table, arguments)[0]["pointer"])
 
 
-def gc(
+def collect_garbage(
     spark: SparkSession, table: str, *, dry_run: bool = True, older_than_hours: int = 72
 ) -> tuple[GarbageDataFile, ...]:
     """Lists data files of ``table`` that neither it nor a record names, and may delete them.
@@ -184,7 +184,7 @@ def gc(
     only_list = str(checked.flag("dry_run", dry_run)).lower()
     hours = checked.count("older_than_hours", older_than_hours, "hours")
     arguments = f", dry_run => {only_list}, older_than_hours => {hours}"
-    return GarbageDataFile.of_rows(table, call(spark, "ingest_gc", table, arguments))
+    return GarbageDataFile.of_rows(table, call(spark, "ingest_collect_garbage", table, arguments))
 
 
 def _record(lane: str | None, seq: int | None) -> str:

@@ -240,7 +240,7 @@ class Writer:
             if time.monotonic() - started > _GREATEST_AGE_HOURS * 3600:
                 raise ZonemapError(
                     f"Cannot enqueue rows for '{self._name}': their files were begun more than {_GREATEST_AGE_HOURS:g} "
-                    "hours ago, and ingest_gc may delete them. Write fewer rows at a time."
+                    "hours ago, and ingest_collect_garbage may delete them. Write fewer rows at a time."
                 )
             with storing(self._name):
                 storage_for(files[0].path, self._target.use).make_durable([file.path for file in files])

@@ -10,8 +10,8 @@ from typing import Any
 
 from zonemap.common import argument_checks, safe_text
 from zonemap.common.errors import InvalidArgumentError, ZonemapError
-from zonemap.index.results import MergeResult, StatusResult
 from zonemap.plots.plot import Plot, altair, data, scaled, sized
+from zonemap.results import CompactResult, StatusResult
 from zonemap.show.palette import Palette
 
 _TIERS = (
@@ -56,7 +56,7 @@ def tiers(result: StatusResult) -> Plot:
     return Plot(f"Index of {safe_text.line(result.table)}: bytes by tier", "", draw)
 
 
-def levels(result: StatusResult | MergeResult) -> Plot:
+def levels(result: StatusResult | CompactResult) -> Plot:
     """Returns the number of segments of each level of an index; for a merge, before and after it.
 
     Args:
@@ -93,9 +93,9 @@ def levels(result: StatusResult | MergeResult) -> Plot:
     return Plot(f"Index of {safe_text.line(result.table)}: segments by level", "", draw)
 
 
-def _segments(result: StatusResult | MergeResult) -> Sequence[dict[str, Any]]:
+def _segments(result: StatusResult | CompactResult) -> Sequence[dict[str, Any]]:
     """Returns the number of segments by level and time."""
-    if isinstance(result, MergeResult):
+    if isinstance(result, CompactResult):
         return [
             {"level": level.level, "when": when, "segments": count}
             for level in result.levels

@@ -7,8 +7,8 @@ from typing import Any
 
 from zonemap.common import argument_checks, safe_text
 from zonemap.common.errors import InvalidArgumentError
-from zonemap.diagnosis.clustering import ClusteringResult
 from zonemap.plots.plot import Plot, altair, data
+from zonemap.results import ClusteringResult
 from zonemap.show.palette import Palette
 
 _BUCKETS = "From 17 on, a bar holds the depths up to its number."

@@ -9,8 +9,8 @@ from typing import Any
 
 from zonemap.common import argument_checks
 from zonemap.common.errors import InvalidArgumentError, ZonemapError
-from zonemap.diagnosis.planned_scans import HistoryResult, PlannedScan
 from zonemap.plots.plot import Plot, altair, data
+from zonemap.results import PlannedScan, PlannedScans
 from zonemap.show.palette import Palette
 
 #: The most scans that a plot has, two points each.
@@ -20,7 +20,7 @@ _SHORT_DAYS = 30
 _EPOCH = datetime(1970, 1, 1)
 
 
-def files_kept(result: HistoryResult) -> Plot:
+def files_kept(result: PlannedScans) -> Plot:
     """Returns the files of each executed scan over time: those of the snapshot, and those that the plan kept.
 
     Args:
@@ -30,7 +30,7 @@ def files_kept(result: HistoryResult) -> Plot:
         InvalidArgumentError: ``result`` is another value.
         ZonemapError: The index planned none of the scans, so there are no counts.
     """
-    if not isinstance(result, HistoryResult):
+    if not isinstance(result, PlannedScans):
         raise InvalidArgumentError(
             f"Cannot plot {argument_checks.shown(result)} as files kept: give the result of zonemap.history."
         )

@@ -8,17 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from zonemap.common import argument_checks as checked
 from zonemap.common import identifiers
 from zonemap.common.errors import InvalidArgumentError, ProcedureError, ZonemapError
-from zonemap.diagnosis import clustering, planned_scans, why_not
-from zonemap.diagnosis.clustering import ClusteringResult
-from zonemap.diagnosis.planned_scans import HistoryResult
-from zonemap.index import procedures
 from zonemap.reports.numbers import Explained, Layout, Numbers
 from zonemap.reports.render import html_page
+from zonemap.results import ClusteringResult, PlannedScans, StatusResult, WhyNotResult
 from zonemap.session import calls, spark_errors
 
 if TYPE_CHECKING:
@@ -52,39 +49,41 @@ class Report(Numbers):
         return file
 
 
-def report(
-    spark: SparkSession, table: str, *, columns: Sequence[str] | None = None, queries: Sequence[str] = ()
-) -> Report:
-    """Gathers a report of ``table``: layout, coverage and lag, what queries pruned, advice, and the index's cost.
+class _Index(Protocol):
+    """What a report asks an index, see ``zonemap.Index``."""
 
-    It changes neither the table nor its index. The advice on facts may read 8 to 12 data files, as ``advise`` does.
+    @property
+    def spark(self) -> SparkSession: ...
 
-    Args:
-        spark: The session. Its driver has the history of queries.
-        table: The table's name.
-        columns: The columns whose clustering the report shows; None: those of the sort order and those that conditions
-            of the history name.
-        queries: Texts of SELECTs that the report explains; they are planned, not executed.
+    @property
+    def table(self) -> str: ...
 
-    Raises:
-        InvalidArgumentError: ``columns`` or ``queries`` is not a list of texts, or ``columns`` is empty.
-        ProcedureError: There is no such table, or a query cannot be planned.
-    """
+    def status(self) -> StatusResult: ...
+
+    def why_not(self, query: str) -> WhyNotResult: ...
+
+    def planned_scans(self, *, max_scans: int) -> PlannedScans: ...
+
+    def clustering(self, columns: Sequence[str] | None) -> ClusteringResult: ...
+
+
+def report(index: _Index, *, columns: Sequence[str] | None, queries: Sequence[str]) -> Report:
+    """Gathers a report, see ``Index.report``."""
     wanted = None if columns is None else checked.texts("columns", columns, "column names")
     if wanted is not None and not wanted:
         raise InvalidArgumentError(
             f"Cannot use columns={checked.shown(columns)}: it is empty. Name at least one column."
         )
     texts = checked.texts("queries", queries, "queries")
-    status = procedures.status(spark, table)
-    explained = tuple(Explained(text, why_not.why_not(text, spark=spark)) for text in texts)
-    history = planned_scans.history(spark, table, max_scans=_SCANS).ran
+    status = index.status()
+    explained = tuple(Explained(text, index.why_not(text)) for text in texts)
+    history = index.planned_scans(max_scans=_SCANS).ran
     notes: list[str] = []
-    found = _Gathering(spark, table, notes)
+    found = _Gathering(index, notes)
     return Report(
-        table=table,
+        table=index.table,
         made_at=datetime.now().astimezone(),
-        spark_version=str(spark.version),
+        spark_version=str(index.spark.version),
         status=status,
         layout=found.layout(status.snapshot_id),
         clustering=found.clustering(wanted, history, explained),
@@ -118,17 +117,16 @@ def checked_path(path: str | Path) -> Path:
 class _Gathering:
     """Parts of a report that may be missing; ``notes`` takes the reasons."""
 
-    spark: SparkSession
-    table: str
+    index: _Index
     notes: list[str]
 
     def layout(self, snapshot_id: int) -> Layout | None:
         """Returns the size of a snapshot from its summary."""
         if snapshot_id < 0:
             return None
-        name = identifiers.join((*identifiers.split(self.table), "snapshots"))
+        name = identifiers.join((*identifiers.split(self.index.table), "snapshots"))
         try:
-            rows = self.spark.sql(f"SELECT summary FROM {name} WHERE snapshot_id = {snapshot_id}").collect()
+            rows = self.index.spark.sql(f"SELECT summary FROM {name} WHERE snapshot_id = {snapshot_id}").collect()
         except Exception as error:
             if not spark_errors.is_of_spark(error):
                 raise
@@ -147,7 +145,7 @@ class _Gathering:
             return None
 
     def clustering(
-        self, wanted: Sequence[str] | None, history: HistoryResult, explained: Sequence[Explained]
+        self, wanted: Sequence[str] | None, history: PlannedScans, explained: Sequence[Explained]
     ) -> tuple[ClusteringResult, ...]:
         """Returns the clustering of each column; the reason of a failure is a note."""
         found: list[ClusteringResult] = []
@@ -162,7 +160,7 @@ class _Gathering:
     def advice(self) -> tuple[Mapping[str, Any], ...] | None:
         """Returns the rows of the procedure ``advise``, or None if the session's zonemap has none."""
         try:
-            return tuple(calls.call(self.spark, "advise", self.table))
+            return tuple(calls.call(self.index.spark, "advise", self.index.table))
         except ProcedureError as error:
             # The status of the table is there, so zonemap is active and only this procedure is unknown.
             if (error.condition or "").startswith(calls.ABSENT) or _UNKNOWN.match(str(error)):
@@ -174,17 +172,17 @@ class _Gathering:
         """Returns the clustering of a column, or of the sort order; a table without a sort order is no failure."""
         columns = None if column is None else [column]
         try:
-            return [clustering.clustering_information(self.spark, self.table, columns)]
+            return [self.index.clustering(columns)]
         except ZonemapError as error:
             if column is not None:
                 self.notes.append(f"The clustering of {column} is missing: {error}")
             return []
 
-    def _filtered(self, history: HistoryResult, explained: Sequence[Explained]) -> list[str]:
+    def _filtered(self, history: PlannedScans, explained: Sequence[Explained]) -> list[str]:
         """Returns the columns that conditions name, the most frequent first; without any, the first columns."""
         conditions = [scan.predicate for scan in history.scans]
         conditions += [row.text for one in explained for row in one.result.rows if row.part == "condition"]
-        fields = self.spark.table(identifiers.join(identifiers.split(self.table))).dtypes
+        fields = self.index.spark.table(identifiers.join(identifiers.split(self.index.table))).dtypes
         known = [name for name, kind in fields if _ORDERED.match(kind)]
         counts = {name: sum(bool(re.search(rf"\b{re.escape(name)}\b", text)) for text in conditions) for name in known}
         named = sorted((name for name in known if counts[name]), key=lambda name: -counts[name])

@@ -8,10 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from zonemap.diagnosis.clustering import ClusteringResult
-from zonemap.diagnosis.planned_scans import HistoryResult
-from zonemap.diagnosis.why_not import WhyNotResult
-from zonemap.index.results import StatusResult
+from zonemap.results import ClusteringResult, PlannedScans, StatusResult, WhyNotResult
 from zonemap.show.tables import Shown
 
 
@@ -56,7 +53,7 @@ class Numbers(Shown):
     status: StatusResult
     layout: Layout | None
     clustering: tuple[ClusteringResult, ...]
-    history: HistoryResult
+    history: PlannedScans
     explained: tuple[Explained, ...]
     advice: tuple[Mapping[str, Any], ...] | None
     notes: tuple[str, ...]

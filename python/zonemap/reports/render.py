@@ -10,12 +10,10 @@ from typing import Any
 
 from zonemap import plots
 from zonemap.common import safe_text
-from zonemap.diagnosis.advice import AdviceRow
-from zonemap.diagnosis.clustering import ClusteringResult
-from zonemap.diagnosis.planned_scans import PlannedScan
 from zonemap.plots import Plot
 from zonemap.plots.plot import sized
 from zonemap.reports.numbers import Explained, Numbers
+from zonemap.results import AdviceRow, ClusteringResult, PlannedScan
 from zonemap.show.page import escaped, page, table, tiles
 from zonemap.show.tables import text
 

@@ -16,12 +16,17 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _ACTIONS = {
-    "status": "show the status of",
-    "gc": "collect unused index files of",
+    "build_index": "build the index of",
+    "refresh_index": "refresh the index of",
+    "index_status": "show the status of",
+    "prewarm_index": "prewarm the index of",
+    "compact_index": "compact the index of",
+    "collect_garbage": "collect unused index files of",
+    "drop_index": "drop the index of",
     "why_not": "explain",
     "advise": "advise on",
     "verify": "verify",
-    "history": "show the history of",
+    "planned_scans": "show the planned scans of",
     "clustering_information": "compute the clustering of",
 }
 #: Spark's names of the errors of a CALL whose catalog or procedure Spark does not find.
@@ -57,7 +62,7 @@ def _action(procedure: str, of: str) -> str:
     """Returns what a procedure does, for a message: "build the index of 'lake.db.t'"."""
     if procedure.startswith("ingest_"):
         return f"call {procedure} for '{of}'"
-    return f"{_ACTIONS.get(procedure, f'{procedure} the index of')} '{of}'"
+    return f"{_ACTIONS[procedure]} '{of}'"
 
 
 def collect(spark: SparkSession, procedure: str, sql: str, of: str) -> list[Mapping[str, Any]]:

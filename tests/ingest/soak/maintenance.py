@@ -28,7 +28,7 @@ class Maintenance:
     """Maintains one table in a thread; the tasks come in random order.
 
     Orphan files are planted. The removal of Iceberg is given an age that only the oldest planted files have, because it
-    does not know pending records; the files of the queue that are not pending are made as old. `ingest_gc` knows pending
+    does not know pending records; the files of the queue that are not pending are made as old. `ingest_collect_garbage` knows pending
     records: files of accepted appends are made as old as what it removes. A copy by `register_table` must not commit.
 
     Args:
@@ -59,7 +59,7 @@ class Maintenance:
         self._tasks = [self._compact, self._expire, self._copy]
         if removes:
             self._tasks += [self._remove_orphans, self._gc]
-        self._planted: dict[str, list[Path]] = {"remove_orphan_files": [], "ingest_gc": []}
+        self._planted: dict[str, list[Path]] = {"remove_orphan_files": [], "ingest_collect_garbage": []}
 
     def run(self, stop: threading.Event, chooser: random.Random) -> None:
         """Works until `stop` is set, and each task at least once."""
@@ -114,9 +114,9 @@ class Maintenance:
         for path in self._accepted():
             with contextlib.suppress(FileNotFoundError):  # compacted and expired
                 _age(Path(path), 4)
-        planted = self._plant("ingest_gc", 4)
+        planted = self._plant("ingest_collect_garbage", 4)
         ingest.gc(self._spark, self._name, dry_run=False, older_than_hours=72)
-        self._planted["ingest_gc"].append(planted)
+        self._planted["ingest_collect_garbage"].append(planted)
 
     def _copy(self) -> None:
         log = f"SELECT file FROM {self._name}.metadata_log_entries ORDER BY timestamp DESC, file DESC LIMIT 1"

@@ -53,8 +53,21 @@ private[zonemap] object ZoneMapCatalog {
       "append ingestion has a jar of its own, zonemap-ingest-spark, which this application does not have: add it to " +
         "spark.jars, or use zonemap.configure(builder, ingest=True)"
     else if (OfInsight(procedure)) "the class path has no module zonemap-insight, which explains plans"
-    else "there is none"
+    else Renamed.get(procedure).fold("there is none")(name => s"its name is $name")
 
   private val OfIngestion = "ingest_"
-  private val OfInsight = Set("why_not", "advise", "verify", "history", "clustering_information")
+  private val OfInsight = Set("why_not", "advise", "verify", "planned_scans", "clustering_information")
+
+  /** Names of before, each with the name of today. */
+  private val Renamed = Map(
+    "build" -> "build_index",
+    "refresh" -> "refresh_index",
+    "status" -> "index_status",
+    "prewarm" -> "prewarm_index",
+    "merge" -> "compact_index",
+    "gc" -> "collect_garbage",
+    "drop" -> "drop_index",
+    "history" -> "planned_scans",
+    "ingest_gc" -> "ingest_collect_garbage"
+  )
 }

@@ -33,7 +33,7 @@ trait SharedSession extends AnyFunSuite {
     table
   }
 
-  protected def build(table: String): Unit = sql(s"CALL zonemap.system.build('$table')").collect(): Unit
+  protected def build(table: String): Unit = sql(s"CALL zonemap.system.build_index('$table')").collect(): Unit
 
   protected def withConf[A](pairs: (String, String)*)(body: => A): A = {
     val before = pairs.map { case (key, _) => key -> spark.conf.getOption(key) }
@@ -76,7 +76,7 @@ object SharedSession {
       .config("spark.sql.catalog.lake.type", "hadoop")
       .config("spark.sql.catalog.lake.warehouse", Files.createTempDirectory(scratch.toAbsolutePath, "lake").toString)
       .config("spark.sql.warehouse.dir", Files.createTempDirectory(scratch.toAbsolutePath, "warehouse").toString)
-      .config("spark.sql.zonemap.upkeep", "off")
+      .config("spark.sql.zonemap.upkeep.mode", "off")
       .getOrCreate()
   }
 }

@@ -34,7 +34,7 @@ final class SinkThroughput(folder: Path, rows: Int, turns: Int, epochs: Int) {
     spark.sql("CALL zonemap.system.ingest_start(table => 'lake.db.queue')").collect()
     Seq("direct", "queue").foreach(turn(_, counts = false))
     drain()
-    tables.keys.foreach(way => spark.sql(s"CALL zonemap.system.build(table => 'lake.db.$way')").collect())
+    tables.keys.foreach(way => spark.sql(s"CALL zonemap.system.build_index(table => 'lake.db.$way')").collect())
     val coverage = new Coverage(tables("queue"))
     coverage.start()
     (0 until turns).foreach { n =>

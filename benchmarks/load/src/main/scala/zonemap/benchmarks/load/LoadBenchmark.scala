@@ -74,7 +74,7 @@ object LoadBenchmark {
     val needed = index.tables.residentBytes
     val cap = (needed * CapShare).toLong
     // a cap holds from the next plan of the session that set it
-    spark.conf.set("spark.sql.zonemap.hot.max-bytes", cap.toString)
+    spark.conf.set("spark.sql.zonemap.hot.maxBytes", cap.toString)
     spark.sql(tables.text(0, 0)).collect()
     require(UpkeepProcess.ofJvm.await(60000) && index.tables.residentBytes <= cap, "the cap does not hold")
     val before = Held.afterRest(sizes.restSeconds)

@@ -48,7 +48,7 @@ final class LoadTables(spark: SparkSession, warehouse: Path, val count: Int, val
         append.commit()
       }
     }
-    (0 until count).foreach(table => spark.sql(s"CALL zonemap.system.build(table => '${name(table)}')").collect())
+    (0 until count).foreach(table => spark.sql(s"CALL zonemap.system.build_index(table => '${name(table)}')").collect())
   }
 
   /** The texts of the queries, each with `%s` for the table. */

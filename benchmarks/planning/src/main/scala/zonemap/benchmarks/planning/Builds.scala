@@ -19,9 +19,9 @@ private[planning] object Builds {
     val spark = BenchmarkSession.withLake(location.getParent.getParent.toString)
     try {
       val name = s"lake.`${location.getParent.getFileName}`.`${location.getFileName}`"
-      spark.sql(s"CALL zonemap.system.drop(table => '$name')").collect(): Unit
+      spark.sql(s"CALL zonemap.system.drop_index(table => '$name', dry_run => false)").collect(): Unit
       UpkeepProcess.ofJvm.index.clear()
-      Measure.run(spark.sql(s"CALL zonemap.system.build(table => '$name')").collect())._2
+      Measure.run(spark.sql(s"CALL zonemap.system.build_index(table => '$name')").collect())._2
     } finally spark.stop()
   }
 

@@ -14,7 +14,7 @@ private[planning] final class SqlPlanning(folder: Path) extends AutoCloseable {
   private val spark =
     BenchmarkSession.withLake(
       folder.getParent.toString,
-      Map("spark.sql.zonemap.upkeep" -> "off", SlowFileSystem.sparkConf))
+      Map("spark.sql.zonemap.upkeep.mode" -> "off", SlowFileSystem.sparkConf))
 
   /** The number of splits of the planned query. */
   def splits(location: String, query: Query, byIndex: Boolean): Int = {

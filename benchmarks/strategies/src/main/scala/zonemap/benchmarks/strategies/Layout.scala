@@ -34,8 +34,8 @@ sealed abstract class Layout(val name: String, val reported: String) {
 
 object Layout {
   private val NeverMerged = MergePolicy.Off(hardCap = Int.MaxValue)
-  private val ByProcedure = Map("spark.sql.zonemap.enabled" -> "true", "spark.sql.zonemap.upkeep" -> "off")
-  private val Following = Map("spark.sql.zonemap.enabled" -> "true", "spark.sql.zonemap.upkeep" -> "persist")
+  private val ByProcedure = Map("spark.sql.zonemap.enabled" -> "true", "spark.sql.zonemap.upkeep.mode" -> "off")
+  private val Following = Map("spark.sql.zonemap.enabled" -> "true", "spark.sql.zonemap.upkeep.mode" -> "persist")
 
   /** A memory cap that retains a day of batches, but not the past of a large table. */
   private val HotBytes = "24m"
@@ -87,7 +87,7 @@ object Layout {
 
   /** New segments are stored and also remain in the writer's memory; no segments are merged. */
   case object Dual extends Layout("dual tier", "-5 %, queries 1.2 s hot, 2.8 s cold") {
-    override val confs: Map[String, String] = ByProcedure + ("spark.sql.zonemap.hot.max-bytes" -> HotBytes)
+    override val confs: Map[String, String] = ByProcedure + ("spark.sql.zonemap.hot.maxBytes" -> HotBytes)
     private val settings = PlannerSettings(
       upkeep = UpkeepMode.Off,
       hotMaxBytes = 24L << 20,
@@ -101,7 +101,7 @@ object Layout {
   /** The index follows commits on its own and writes a separate store; no segments are merged. */
   case object Decoupled extends Layout("decoupled store", "-2 %") {
     override val confs: Map[String, String] =
-      Following ++ Map("spark.sql.zonemap.merge.policy" -> "off", "spark.sql.zonemap.merge.hard-cap" -> "1000000")
+      Following ++ Map("spark.sql.zonemap.merge.policy" -> "off", "spark.sql.zonemap.merge.hardCap" -> "1000000")
     override def prepare(table: Table): Unit = build(table)
     override def afterCommit(table: Table): Unit = ()
     override val hasHotTier = false
@@ -109,7 +109,7 @@ object Layout {
 
   /** The default settings. */
   case object Combined extends Layout("all combined", "") {
-    override val confs: Map[String, String] = Following + ("spark.sql.zonemap.hot.max-bytes" -> HotBytes)
+    override val confs: Map[String, String] = Following + ("spark.sql.zonemap.hot.maxBytes" -> HotBytes)
     override def prepare(table: Table): Unit = build(table)
     override def afterCommit(table: Table): Unit = ()
     override val hasHotTier = true

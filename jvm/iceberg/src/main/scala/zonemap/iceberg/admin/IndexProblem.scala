@@ -24,9 +24,10 @@ private[admin] object IndexProblem {
       case _ if found.isBeingWritten => "the next flush writes it"
       case _ if found.overdueMillis.isDefined =>
         s"the write of it has been due for ${found.overdueMillis.get / 1000} s and may hang"
-      case UpkeepMode.Off                                    => "upkeep=off writes nothing"
-      case UpkeepMode.Memory                                 => "upkeep=memory writes nothing"
-      case UpkeepMode.Auto if !found.index.storeState.exists => "upkeep=auto writes only if a build has created a store"
+      case UpkeepMode.Off    => "upkeep.mode=off writes nothing"
+      case UpkeepMode.Memory => "upkeep.mode=memory writes nothing"
+      case UpkeepMode.Auto if !found.index.storeState.exists =>
+        "upkeep.mode=auto writes only if a build has created a store"
       case _ => workOf(found).getOrElse("no write of it is queued, and the next refresh writes it")
     }
 
@@ -34,7 +35,7 @@ private[admin] object IndexProblem {
     found.oversizedBytes match {
       case _ if found.snapshot.isEmpty => "the table has no snapshot"
       case Some(needed) =>
-        s"the index needs $needed bytes of memory, more than hot.max-bytes=${found.caps.hotMaxBytes}"
+        s"the index needs $needed bytes of memory, more than hot.maxBytes=${found.caps.hotMaxBytes}"
       case None if found.coverage.lagSnapshots > 0 =>
         s"the index is ${found.coverage.lagSnapshots} snapshots behind the table: ${whyBehind(found)}"
       case None if found.coverage.newest.isDefined =>
@@ -44,7 +45,7 @@ private[admin] object IndexProblem {
 
   private def whyBehind(found: Findings): String =
     workOf(found).getOrElse {
-      if (found.settings.upkeep == UpkeepMode.Off) "upkeep=off follows no commits, and refresh indexes them"
+      if (found.settings.upkeep == UpkeepMode.Off) "upkeep.mode=off follows no commits, and refresh indexes them"
       else if (found.isWithinPace) "the commits are younger than upkeep may take"
       else "no upkeep follows the commits, and the next query or refresh indexes them"
     }

@@ -41,7 +41,7 @@ private[zonemap] final class Prewarm(process: UpkeepProcess) {
       case Right(resolved) => resolved.index
       case Left(reason) =>
         throw new IllegalArgumentException(
-          s"Cannot prewarm the index of '${table.name()}': ${reason.message}. CALL zonemap.system.build first.")
+          s"Cannot prewarm the index of '${table.name()}': ${reason.message}. CALL zonemap.system.build_index first.")
     }
     val cutoff = youngMillis.map(System.currentTimeMillis() - _)
     val young = index.segments.filter(live => cutoff.forall(since => live.origin.committedAtMillis.exists(_ >= since)))

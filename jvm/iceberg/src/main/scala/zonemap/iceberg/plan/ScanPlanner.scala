@@ -44,7 +44,7 @@ private[plan] object ScanPlanner {
     def finished(plan: FilePlan, tasks: TaskCounts): Unit = {
       if (plan.hasReadMore) pinned.process.upkeep.trim()
       plan.count(request.metrics, tasks)
-      val found = PlannedScan(plan.files, plan.report(table.baseName, tasks, millis, pinned.settings.countStages))
+      val found = PlannedScan(plan.files, plan.report(table.baseName, tasks, millis, pinned.settings.countSteps))
       planned.accept(found)
       report(table, found.report)
     }

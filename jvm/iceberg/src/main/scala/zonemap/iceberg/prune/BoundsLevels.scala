@@ -38,7 +38,8 @@ private[zonemap] final case class BoundsLevels(
   def lines(table: String, schema: Schema): Seq[String] = {
     val refuted = doubtful - unread
     val call =
-      s"zonemap.system.refresh(table => ${SqlText.literal(table)}${if (unread > Footers) s", footers => $unread" else ""})"
+      s"zonemap.system.refresh_index(table => ${SqlText.literal(table)}${if (unread > Footers) s", footers => $unread"
+        else ""})"
     Seq(
       Option.when(doubtful > 0)(
         s"bounds of $doubtful files prune only by Iceberg's own filter, since nothing proves them; of the other files " +

@@ -5,7 +5,7 @@ import zonemap.core.column.Bitmap
 import zonemap.core.predicate.Predicate
 import zonemap.core.segment.Segment
 import zonemap.iceberg.convert.ColumnNames
-import zonemap.iceberg.report.{FactReport, PlanStages}
+import zonemap.iceberg.report.{FactReport, PlanSteps}
 import zonemap.iceberg.snapshot.{LiveSegment, SnapshotIndex}
 
 /**
@@ -58,10 +58,10 @@ private[zonemap] final class FileSelection(
   }
 
   /** The files before and after each step of the selection that was made last. It may be called on any thread, once. */
-  def stages(): PlanStages = count.of(survivors, factReport.map(_.answered), limited.map(_ -> planned))
+  def steps(): PlanSteps = count.of(survivors, factReport.map(_.answered), limited.map(_ -> planned))
 
-  /** Whether each condition of the filter removes a file, see [[StageCount]]. */
+  /** Whether each condition of the filter removes a file, see [[StepCounter]]. */
   def removing(conditions: Seq[(Predicate, Predicate)]): Seq[Boolean] = count.removing(survivors, conditions)
 
-  private def count = new StageCount(index, bound, hints, request, trust)
+  private def count = new StepCounter(index, bound, hints, request, trust)
 }

@@ -19,11 +19,11 @@ private[zonemap] final case class Caps(hotMaxBytes: Long, hotWindowMillis: Long,
 
   /** The values by the names of their confs. */
   def named: Seq[(String, String)] = Seq(
-    "hot.max-bytes" -> hotMaxBytes.toString,
+    "hot.maxBytes" -> hotMaxBytes.toString,
     "hot.window" -> s"${TimeUnit.MILLISECONDS.toSeconds(hotWindowMillis)}s",
-    "cold.cache-max-bytes" -> cold.memoryMaxBytes.toString,
-    "cold.cache-dir" -> cold.dir.getOrElse(""),
-    "cold.cache-disk-max-bytes" -> cold.diskMaxBytes.toString
+    "cold.cacheMaxBytes" -> cold.memoryMaxBytes.toString,
+    "cold.cacheDir" -> cold.dir.getOrElse(""),
+    "cold.cacheDiskMaxBytes" -> cold.diskMaxBytes.toString
   )
 }
 

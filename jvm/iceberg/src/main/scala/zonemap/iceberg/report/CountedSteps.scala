@@ -4,12 +4,12 @@ package zonemap.iceberg.report
 /**
  * The files and bytes before and after one step of a plan, as plain values.
  *
- * @param stage the stable name of the step
+ * @param step the stable name of the step
  * @param text the name of the step for people, with the values of its query
  * @param bytesBefore -1 if the size of some file is not in memory
  */
 private[zonemap] final case class StepRecord(
-    stage: String,
+    step: String,
     text: String,
     filesBefore: Long,
     filesAfter: Long,
@@ -28,17 +28,17 @@ private[zonemap] final class CountedSteps {
   def all: Seq[StepRecord] = steps
 
   /** Replaces the steps; those beyond the limit become one step. */
-  def put(stages: Seq[PlanStage]): Unit = {
-    val (first, rest) = if (stages.size <= MaxSteps) (stages, Nil) else stages.splitAt(MaxSteps - 1)
+  def put(counted: Seq[CountedStep]): Unit = {
+    val (first, rest) = if (counted.size <= MaxSteps) (counted, Nil) else counted.splitAt(MaxSteps - 1)
     val joined = rest.headOption.map { from =>
       record("several", s"${rest.size} more steps", from.before, rest.last.after)
     }
     steps = first.map(s => record(s.step.kind, s.step.text, s.before, s.after)).toVector ++ joined
   }
 
-  private def record(stage: String, text: String, before: FileTotal, after: FileTotal): StepRecord =
+  private def record(step: String, text: String, before: FileTotal, after: FileTotal): StepRecord =
     StepRecord(
-      stage,
+      step,
       text.take(MaxText),
       before.files,
       after.files,

@@ -19,7 +19,7 @@ object OperatorReason {
   final case class TopKNoBound(column: String)
       extends OperatorReason("TOPK_NO_BOUND", s"the bounds of $column prove no file to be without first rows")
 
-  case object TopKOff extends OperatorReason("TOPK_OFF", "spark.sql.zonemap.topk is false")
+  case object TopKOff extends OperatorReason("TOPK_OFF", "spark.sql.zonemap.topK.enabled is false")
 
   final case class LimitBetween(operator: String)
       extends OperatorReason("LIMIT_BETWEEN", s"$operator is between the LIMIT and the scan")
@@ -27,7 +27,7 @@ object OperatorReason {
   case object LimitNotProven
       extends OperatorReason("LIMIT_NOT_PROVEN", "no part of the files is proven to hold enough matching rows")
 
-  case object LimitOff extends OperatorReason("LIMIT_OFF", "spark.sql.zonemap.limit is false")
+  case object LimitOff extends OperatorReason("LIMIT_OFF", "spark.sql.zonemap.limit.enabled is false")
 
   final case class JoinType(text: String)
       extends OperatorReason(
@@ -98,11 +98,11 @@ object OperatorReason {
     TopKBetween("").code -> "A join, an aggregate or another operator is between ORDER BY with LIMIT and the scan.",
     TopKNoBound("").code ->
       "The files overlap in the sort column, the scan has too few files, or its conditions are not proven for whole files.",
-    TopKOff.code -> "`spark.sql.zonemap.topk` is false.",
+    TopKOff.code -> "`spark.sql.zonemap.topK.enabled` is false.",
     LimitBetween("").code -> "A join, an aggregate or another operator is between LIMIT and the scan.",
     LimitNotProven.code ->
       "No file is proven to hold only matching rows, as with functions in the filter or deletes, or all files are needed.",
-    LimitOff.code -> "`spark.sql.zonemap.limit` is false.",
+    LimitOff.code -> "`spark.sql.zonemap.limit.enabled` is false.",
     JoinType("").code ->
       ("An outer or anti join retains all rows of this table, or an anti join or EXISTS only compares with its rows; " +
         "keys prune none of its files."),

@@ -51,7 +51,7 @@ private[zonemap] final class PlanLog {
     log.error(
       s"Zonemap shadow mode: rows of a query differ from those of Iceberg's plan: $difference; tables: " +
         s"${tables.mkString(", ")}; rule: $rule. This process does not use the index of these tables until CALL " +
-        s"zonemap.system.build builds it anew. Query: $query. Please report this.")
+        s"zonemap.system.build_index builds it anew. Query: $query. Please report this.")
   }
 
   /** Logs outcomes that need attention: shadow mismatch, damaged store, planner failure. */
@@ -62,7 +62,7 @@ private[zonemap] final class PlanLog {
         s"Zonemap shadow mode: the plan of ${report.table} differs from Iceberg's plan, which the query uses: " +
           s"${mismatch.difference}. Please report this.")
     case damaged: StockReason.StoreDamaged =>
-      log.warn(PlanLog.line(report, "damage" -> damaged.detail, "remedy" -> "CALL zonemap.system.build"))
+      log.warn(PlanLog.line(report, "damage" -> damaged.detail, "remedy" -> "CALL zonemap.system.build_index"))
     case failed: StockReason.PlannerFailed => log.warn(PlanLog.line(report, "error" -> failed.error))
     case _                                 => ()
   }

@@ -16,7 +16,7 @@ import zonemap.core.predicate.Predicate
  * @param keptBytes size of the planned files (0 when Iceberg planned)
  * @param consideredRows rows of all live files by the snapshot's summary; `None` if Iceberg planned
  * @param keptRows rows of the planned files, deleted rows included (0 when Iceberg planned)
- * @param countStages counts the files before and after each step of the plan, on first use; `None` if that is off
+ * @param countSteps counts the files before and after each step of the plan, on first use; `None` if that is off
  * @param topK the bound of the first rows, as text for people
  * @param limit the number of wanted rows, if only as many files were planned as hold them
  * @param facts the effect of facts beyond bounds, if some of them can evaluate a part of the filter
@@ -35,7 +35,7 @@ final class PlanReport(
     val keptBytes: Long,
     val consideredRows: Option[Long],
     val keptRows: Long,
-    countStages: Option[() => PlanStages],
+    countSteps: Option[() => PlanSteps],
     countRemoving: Seq[(Predicate, Predicate)] => Seq[Boolean],
     val predicate: String,
     val topK: Option[String],
@@ -57,11 +57,11 @@ final class PlanReport(
    * The steps of the plan; empty if the settings count none, or if the index of the snapshot cannot be read any more.
    * The first call evaluates the conditions of the scan again, at about the cost of the plan itself.
    */
-  lazy val stages: Option[PlanStages] =
+  lazy val steps: Option[PlanSteps] =
     try
-      countStages.map { count =>
+      countSteps.map { count =>
         val found = count()
-        counted.put(found.stages)
+        counted.put(found.steps)
         found
       }
     catch { case Survivable(_) => None }
@@ -73,7 +73,7 @@ final class PlanReport(
    * @param conditions the part that Iceberg evaluates too, and the part that only the index evaluates
    */
   def removing(conditions: Seq[(Predicate, Predicate)]): Option[Seq[Boolean]] =
-    try countStages.map(_ => countRemoving(conditions))
+    try countSteps.map(_ => countRemoving(conditions))
     catch { case Survivable(_) => None }
 
   /** Sentences about live data files whose bounds are not proven, and about what would prove them. */

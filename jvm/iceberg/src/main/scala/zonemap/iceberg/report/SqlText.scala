@@ -47,18 +47,18 @@ object SqlText {
   private def backquoted(text: String): String = s"`${text.replace("`", "``")}`"
 
   /** The call that indexes a table. */
-  def build(table: String): String = s"CALL zonemap.system.build(table => ${literal(table)})"
+  def build(table: String): String = s"CALL zonemap.system.build_index(table => ${literal(table)})"
 
   /** The call that chooses the columns of the index. */
   def buildOf(table: String, columns: Seq[String]): String =
-    s"CALL zonemap.system.build(table => ${literal(table)}, columns => ${array(columns)})"
+    s"CALL zonemap.system.build_index(table => ${literal(table)}, columns => ${array(columns)})"
 
   /** Texts as an argument of a procedure. */
   def array(texts: Seq[String]): String = texts.map(literal).mkString("array(", ", ", ")")
 
   /** The call that builds a fact of each of these columns. */
   def build(table: String, kind: String, columns: String*): String =
-    s"CALL zonemap.system.build(table => ${literal(table)}, facts => ${facts(kind, columns: _*)})"
+    s"CALL zonemap.system.build_index(table => ${literal(table)}, facts => ${facts(kind, columns: _*)})"
 
   /** The facts of one kind, as the argument of a call. */
   def facts(kind: String, columns: String*): String = literal(columns.map(factColumn).mkString(s"$kind(", ", ", ")"))

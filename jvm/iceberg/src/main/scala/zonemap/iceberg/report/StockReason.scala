@@ -29,7 +29,7 @@ object StockReason {
   final case class TooManyUnknown(entries: Long, limit: Int)
       extends StockReason(
         "TOO_MANY_UNKNOWN_ENTRIES",
-        s"$entries files are in manifests that are not indexed, more than plan.max-unknown-entries=$limit")
+        s"$entries files are in manifests that are not indexed, more than plan.maxUnknownEntries=$limit")
 
   final case class StoreDamaged(detail: String)
       extends StockReason("STORE_DAMAGED", s"the stored index cannot be used: $detail")
@@ -52,7 +52,7 @@ object StockReason {
   final case class Quarantined(difference: String)
       extends StockReason(
         "QUARANTINED",
-        s"shadow mode found an error in the index of the table; CALL zonemap.system.build builds it anew: $difference")
+        s"shadow mode found an error in the index of the table; CALL zonemap.system.build_index builds it anew: $difference")
 
   final case class PlannerFailed(error: String)
       extends StockReason("PLANNER_FAILED", s"planning from the index failed: $error")
@@ -62,7 +62,7 @@ object StockReason {
     EmptyTable.code -> "The table has no snapshot.",
     NotCovered("").code -> "The snapshot is not indexed yet; by default, it is being indexed in the background.",
     TooManyUnknown(0, 0).code ->
-      "More files than `plan.max-unknown-entries` are in manifests that are not indexed; they are being indexed.",
+      "More files than `plan.maxUnknownEntries` are in manifests that are not indexed; they are being indexed.",
     ColumnStatsRequested.code -> "The scan requests column statistics of every file, as aggregate push-down does.",
     VariantProjected.code -> "The scan reads a variant column; its reader needs the bounds of that column.",
     SchemaMismatch.code ->
@@ -73,7 +73,7 @@ object StockReason {
       "A manifest lists encrypted files, its entries differ from its manifest list, or Iceberg cannot decode it.",
     StoreDamaged("").code -> "A stored segment was found damaged or missing while the scan was planned.",
     StoreSlow(0, 0).code ->
-      "The store did not respond within `plan.max-store-wait`; later queries find the bytes that it still loads.",
+      "The store did not respond within `plan.maxStoreWait`; later queries find the bytes that it still loads.",
     ShadowMismatch("").code -> "Shadow mode found a difference between the plan from the index and Iceberg's plan.",
     Quarantined("").code ->
       "Shadow mode found a difference for this table; its index is not used in this process until it is built anew.",

@@ -137,7 +137,7 @@ private[zonemap] final class TableFacts private (
       case damage: CorruptIndexException =>
         log.warn(
           s"Zonemap: facts in '$location' cannot be used: ${damage.getMessage}. Their data files are " +
-            "retained; CALL zonemap.system.build(table => ..., facts => ...) builds them anew.")
+            "retained; CALL zonemap.system.build_index(table => ..., facts => ...) builds them anew.")
         Damaged
       case _ =>
         if (warnedOfReads.add(ref.relativePath))

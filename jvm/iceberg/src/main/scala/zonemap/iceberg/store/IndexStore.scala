@@ -154,7 +154,7 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String, val access
       case other =>
         throw new UnsupportedOperationException(
           s"Cannot list the index store '$root': ${other.getClass.getName} does not list files. Set the catalog's io-impl " +
-            "to a FileIO that does, or delete the folder; CALL zonemap.system.build then builds the index anew.")
+            "to a FileIO that does, or delete the folder; CALL zonemap.system.build_index then builds the index anew.")
     }
 
   /**

@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory
 private[zonemap] final class PrivateFolder(
     parent: String,
     name: String = PrivateFolder.ColdName,
-    conf: String = "spark.sql.zonemap.cold.cache-dir") {
+    conf: String = "spark.sql.zonemap.cold.cacheDir") {
   import PrivateFolder._
 
   val path: Path = Paths.get(parent).resolve(name)

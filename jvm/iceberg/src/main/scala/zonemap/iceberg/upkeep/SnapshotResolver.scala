@@ -102,7 +102,7 @@ private[zonemap] final class SnapshotResolver(process: IndexProcess, upkeep: Upk
         index.storeState.unusable(StoreState.problemOfRead(e))
         log.warn(
           s"Zonemap: the index of ${table.name()} in '${store.root}' cannot be used: ${e.getMessage}. " +
-            s"Queries are planned without it; CALL zonemap.system.build builds it anew.")
+            s"Queries are planned without it; CALL zonemap.system.build_index builds it anew.")
         None
     }
 
@@ -165,7 +165,7 @@ private[zonemap] final class SnapshotResolver(process: IndexProcess, upkeep: Upk
 
   private def tooLarge(index: TableIndex): String = {
     val needed = index.oversized.fold(0L)(_.bytes)
-    s"its index needs $needed bytes, more than hot.max-bytes=${process.caps.hotMaxBytes}"
+    s"its index needs $needed bytes, more than hot.maxBytes=${process.caps.hotMaxBytes}"
   }
 
   private def indexable(resolve: => ResolvedSnapshot): Either[StockReason, ResolvedSnapshot] =
@@ -185,6 +185,6 @@ private object SnapshotResolver {
   /** How long a query waits for manifests, which Iceberg's own plan would read too. */
   private val ManifestsWaitMillis = 10000L
 
-  /** How long a query with `cover-on-read=wait` waits until its snapshot is covered. */
+  /** How long a query with `coverOnRead=wait` waits until its snapshot is covered. */
   private val CoverWaitMillis = 600000L
 }

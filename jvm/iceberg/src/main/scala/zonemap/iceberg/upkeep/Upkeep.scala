@@ -92,7 +92,7 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
   /** Shrinks the index to its cap on the worker, after a plan has loaded parts of segments or the cap has changed. */
   def trim(): Unit =
     if (process.tables.residentBytes > process.caps.hotMaxBytes)
-      execute(() => logged("keep the index below hot.max-bytes", process.shrink()))
+      execute(() => logged("keep the index below hot.maxBytes", process.shrink()))
 
   /**
    * Queues a snapshot that this JVM commits to the table with that name, if this JVM retains an index of the table.

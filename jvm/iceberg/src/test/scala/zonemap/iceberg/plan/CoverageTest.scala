@@ -179,8 +179,7 @@ class CoverageTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
   private def told(planned: Planned): String = planned.reason.fold(planned.mode.name)(_.code)
 
   for (mode <- modes)
-    test(
-      s"nothing known, upkeep ${mode.upkeep}, cover-on-read ${mode.coverOnRead}: ${mode.first}, then ${mode.later}") {
+    test(s"nothing known, upkeep ${mode.upkeep}, coverOnRead ${mode.coverOnRead}: ${mode.first}, then ${mode.later}") {
       val t = table(commits = 2)
       val settings = PlannerSettings(upkeep = mode.upkeep, coverOnRead = mode.coverOnRead)
       val expected = stock(t, idIs15).map(_.file().location()).toSet

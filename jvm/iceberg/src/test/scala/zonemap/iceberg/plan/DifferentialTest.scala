@@ -211,17 +211,17 @@ object DifferentialTest {
           s"kept ${describe(live(extra.location()))} that Iceberg drops")
       }
       Planning.difference(planned.tasks, stock).foreach(d => throw new AssertionError(d))
-      countsStages(planned)
+      countsSteps(planned)
     }
 
     /** The steps that EXPLAIN lists end with the files of the plan, and none of them adds files. */
-    private def countsStages(planned: Planned): Unit = {
-      val stages = planned.report.stages.getOrElse(throw new AssertionError("the stages were not counted"))
+    private def countsSteps(planned: Planned): Unit = {
+      val steps = planned.report.steps.getOrElse(throw new AssertionError("the steps were not counted"))
       val bytes = planned.tasks.map(_.file().fileSizeInBytes()).sum
-      assert(stages.considered.files == planned.report.considered, s"$stages, ${planned.report.considered} files")
-      assert(stages.planned.files == planned.tasks.size, s"$stages, ${planned.tasks.size} tasks")
-      assert(stages.planned.bytes.forall(_ == bytes), s"$stages, $bytes bytes in the plan")
-      stages.stages.foreach(s => assert(s.prunedFiles >= 0 && s.prunedBytes.forall(_ >= 0), stages))
+      assert(steps.considered.files == planned.report.considered, s"$steps, ${planned.report.considered} files")
+      assert(steps.planned.files == planned.tasks.size, s"$steps, ${planned.tasks.size} tasks")
+      assert(steps.planned.bytes.forall(_ == bytes), s"$steps, $bytes bytes in the plan")
+      steps.steps.foreach(s => assert(s.prunedFiles >= 0 && s.prunedBytes.forall(_ >= 0), steps))
     }
 
     private def count(planned: Planned, stock: Seq[FileScanTask]): Unit = {

@@ -69,7 +69,7 @@ class IndexProcessTest extends AnyFunSuite {
     val told = warnings((1 to 5).foreach(_ => process.use(caps(200), second)))
     assert(told.size == 1 && process.caps.hotMaxBytes == 100)
     assert(
-      told.head.contains("spark.sql.zonemap.hot.max-bytes='200', in use is '100'") && !told.head.contains("cold."),
+      told.head.contains("spark.sql.zonemap.hot.maxBytes='200', in use is '100'") && !told.head.contains("cold."),
       told.head)
     assert(warnings(process.use(caps(300), second)).size == 1, "another value")
     assert(warnings(process.use(caps(100), second)).isEmpty, "what holds is what it asks for")

@@ -138,8 +138,7 @@ class IndexRegistryTest extends AnyFunSuite with BeforeAndAfterEach with OwnProc
     assert(ours(large, filter, capped).reason.isEmpty, "this plan has them")
     assert(!held(large) && held(other) && process.tables.residentBytes <= capped.hotMaxBytes)
     val refused = ours(large, filter, capped)
-    assert(
-      refused.reason.exists(r => r.code == "NOT_COVERED" && r.message.contains(" bytes, more than hot.max-bytes=")))
+    assert(refused.reason.exists(r => r.code == "NOT_COVERED" && r.message.contains(" bytes, more than hot.maxBytes=")))
     assert(Planning.difference(refused.tasks, stock(large, filter)).isEmpty)
     assert(ours(large, filter, Covering).reason.isEmpty && held(large), "under a higher cap")
   }

@@ -99,7 +99,7 @@ class IndexStatusTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAnd
       status(t, laterMillis = anHour).problem
         .endsWith("no upkeep follows the commits, and the next query or refresh indexes them"))
     assert(verdicts(t, Planning.Off) == (("behind", "behind")))
-    assert(status(t, Planning.Off).problem.endsWith("upkeep=off follows no commits, and refresh indexes them"))
+    assert(status(t, Planning.Off).problem.endsWith("upkeep.mode=off follows no commits, and refresh indexes them"))
   }
 
   test("the manifest list is read once if the snapshot is not covered, no manifest is, and no version is read twice") {
@@ -179,7 +179,7 @@ class IndexStatusTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAnd
     assert(found.verdict == "no index" && found.problem.startsWith("the table has no index yet: upkeep failed: "))
   }
 
-  test("upkeep=memory: not persisted, also while upkeep indexes another snapshot") {
+  test("upkeep.mode=memory: not persisted, also while upkeep indexes another snapshot") {
     val (t, other) = (new Maintained, new Maintained)
     t.append()
     val older = t.table.current
@@ -190,18 +190,18 @@ class IndexStatusTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAnd
     process.upkeep.enqueue(other.table.load(), other.table.current, memory)
     process.upkeep.enqueue(t.table.load(), older, memory)
     assert(process.upkeep.workOn(process.tables.of(t.table.load())).isIndexing)
-    assert(status(t, memory).verdict == "not persisted: upkeep=memory writes nothing")
-    assert(status(t).verdict == "fresh", "upkeep=persist writes after each turn")
+    assert(status(t, memory).verdict == "not persisted: upkeep.mode=memory writes nothing")
+    assert(status(t).verdict == "fresh", "upkeep.mode=persist writes after each turn")
     gate.countDown()
     assert(process.upkeep.await(20000))
-    assert(status(t, memory).verdict == "not persisted: upkeep=memory writes nothing")
+    assert(status(t, memory).verdict == "not persisted: upkeep.mode=memory writes nothing")
   }
 
   test("a hybrid plan covers the snapshot, which is fresh once it is stored") {
     val (t, _) = behind()
     assert(Planning.ours(t.table, settings = Planning.Off).mode == PlanMode.Hybrid)
     val held = status(t, Planning.Off)
-    assert(held.covered && held.verdict == "not persisted: upkeep=off writes nothing")
+    assert(held.covered && held.verdict == "not persisted: upkeep.mode=off writes nothing")
     assert(files(held) == ((7L, 7L)) && snapshots(held) == ((2, 3)) && held.lagSeconds == 0.0)
     assert(status(t).verdict == "not persisted: no write of it is queued, and the next refresh writes it")
     process.admin.refresh(t.table.load(), t.table.current, Maintained.Persist, new LocalRunner(_))
@@ -239,7 +239,7 @@ class IndexStatusTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAnd
     assert(found.verdict == "catching up" && found.lagSnapshots == 1 && found.dataFiles == 4)
     assert(status(t, settings, anHour).verdict == "behind", "no pause takes an hour")
     assert(process.upkeep.await(20000))
-    assert(status(t, settings).verdict == "not persisted: upkeep=memory writes nothing")
+    assert(status(t, settings).verdict == "not persisted: upkeep.mode=memory writes nothing")
   }
 
   test("covered in memory while a write waits: fresh, and the problem names the flush") {
@@ -340,7 +340,7 @@ class IndexStatusTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAnd
     process.index.use(small)
     process.tables.of(t.table.load()).oversized =
       Some(zonemap.iceberg.registry.Oversized(SnapshotKey.of(t.table.current), 5000L, 0L))
-    assert(status(t, small).verdict == "behind" && status(t, small).problem.contains("hot.max-bytes=4999"))
+    assert(status(t, small).verdict == "behind" && status(t, small).problem.contains("hot.maxBytes=4999"))
   }
 
   test("the tables that are known: planned or built and not forgotten, by name; a commit is seen") {

@@ -62,8 +62,8 @@ class StatusProblemTest extends AnyFunSuite with BeforeAndAfterEach with OwnProc
     val t = new Maintained
     t.append()
     for ((mode, why) <- Seq(
-        UpkeepMode.Memory -> "upkeep=memory writes nothing",
-        UpkeepMode.Auto -> "upkeep=auto writes only if a build has created a store")) {
+        UpkeepMode.Memory -> "upkeep.mode=memory writes nothing",
+        UpkeepMode.Auto -> "upkeep.mode=auto writes only if a build has created a store")) {
       t.maintain(PlannerSettings(upkeep = mode))
       val found = status(t, PlannerSettings(upkeep = mode))
       assert(found.covered && found.problem == s"the index of the snapshot is in memory only: $why")
@@ -140,7 +140,7 @@ class StatusProblemTest extends AnyFunSuite with BeforeAndAfterEach with OwnProc
     t.append()
     process.tables.of(t.table.load()).oversized = Some(Oversized(SnapshotKey.of(t.table.current), 5000L, 0L))
     val small = Maintained.Persist.copy(hotMaxBytes = 4999L)
-    assert(problem(t, small) == "the index needs 5000 bytes of memory, more than hot.max-bytes=4999")
+    assert(problem(t, small) == "the index needs 5000 bytes of memory, more than hot.maxBytes=4999")
     assert(problem(t, small.copy(hotMaxBytes = 5000L)) == "the table has no index yet")
   }
 }

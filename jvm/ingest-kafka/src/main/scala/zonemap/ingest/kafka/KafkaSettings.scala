@@ -43,5 +43,5 @@ private[zonemap] final case class KafkaSettings(
 
 private[zonemap] object KafkaSettings {
   val DefaultPrefix = "zonemap-ingest-"
-  val ClientConfigConf = "spark.sql.zonemap.ingest.kafka.client-config"
+  val ClientConfigConf = "spark.sql.zonemap.ingest.kafka.clientConfig"
 }

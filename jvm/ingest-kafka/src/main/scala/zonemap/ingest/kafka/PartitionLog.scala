@@ -85,7 +85,7 @@ private[kafka] final class PartitionLog(topic: String, id: String, partition: In
     val problem = RecordProblem(
       RecordProblem.Lost,
       s"$count messages of the Kafka topic '$topic', partition $partition, offsets $first to $last, were " +
-        "deleted before they were committed. Their data files remain until ingest_gc runs, which waits until this " +
+        "deleted before they were committed. Their data files remain until ingest_collect_garbage runs, which waits until this " +
         "record is discarded: add the files to the table first",
       isReport = true
     )

@@ -268,7 +268,7 @@ class KafkaCommitTest extends AnyFunSuite with BeforeAndAfterEach {
     val spool = intercept[IllegalArgumentException](IngestTarget.spool(t.reload(), None))
     assert(spool.getMessage.contains(s"its queue is the Kafka topic '${topicOf(t)}'"))
     val missing = intercept[IllegalArgumentException](IngestTarget.open(t.reload(), None, QueueChoice(Some("kafka"))))
-    assert(missing.getMessage.contains("zonemap.ingest.kafka.bootstrap-servers"))
+    assert(missing.getMessage.contains("zonemap.ingest.kafka.bootstrapServers"))
     val unknown = intercept[IllegalArgumentException](IngestTarget.open(t.reload(), None, QueueChoice(Some("jdbc"))))
     assert(unknown.getMessage.contains("queues are spool and kafka"))
   }

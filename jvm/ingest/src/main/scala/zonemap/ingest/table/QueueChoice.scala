@@ -67,12 +67,12 @@ private[zonemap] object QueueChoice {
 
   /** The keys that choose the queue of all tables of an application. */
   val Conf = "spark.sql.zonemap.ingest.queue"
-  val ServersConf = "spark.sql.zonemap.ingest.kafka.bootstrap-servers"
+  val ServersConf = "spark.sql.zonemap.ingest.kafka.bootstrapServers"
 
   /** The properties of a table that choose its queue. */
   val KindProperty = "zonemap.ingest.queue"
-  val ServersProperty = "zonemap.ingest.kafka.bootstrap-servers"
-  val PrefixProperty = "zonemap.ingest.kafka.topic-prefix"
+  val ServersProperty = "zonemap.ingest.kafka.bootstrapServers"
+  val PrefixProperty = "zonemap.ingest.kafka.topicPrefix"
 }
 
 /** A kind of queue that a module of its own adds, found with `ServiceLoader`. */

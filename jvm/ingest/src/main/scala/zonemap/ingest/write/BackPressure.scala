@@ -65,7 +65,7 @@ private[write] final class BackPressure(table: String, lane: String, queue: Comm
       stats.oldestMillis.fold("")(at => s", the oldest of them ${(System.currentTimeMillis() - at) / 1000} s old")
     throw new BackPressureException(
       s"Cannot append to '$table': ${stats.records} records (${stats.bytes} bytes) are pending$age, and " +
-        s"ingest.hard-limit-records=${settings.hardLimitRecords}. Start a committer, see ingest_status for its " +
+        s"ingest.hardLimitRecords=${settings.hardLimitRecords}. Start a committer, see ingest_status for its " +
         "problem, or raise the limit.")
   }
 }

@@ -28,7 +28,7 @@ private[zonemap] final class ExplainText(tables: PlannableTables) {
         val head = headed(s"table $table mode STOCK", Seq(s"reason: ${reason.code} (${reason.message})"))
         (Some(head), notes.map(_.line))
       case FoundScan.Indexed(_, _, report, notes, details, _) =>
-        val counted = report.fold(Set.empty[String])(StageLines.subjects)
+        val counted = report.fold(Set.empty[String])(StepLines.subjects)
         (report.map(describe), notes.filterNot(n => counted(n.subject)).map(_.line) ++ details.toSeq.flatMap(linesOf))
     }
     (head ++ (lines ++ scan.afterPlanning.map(_.line)).map(indented)).mkString("\n")
@@ -59,7 +59,7 @@ private[zonemap] final class ExplainText(tables: PlannableTables) {
   private def describe(report: PlanReport): String =
     headed(
       s"table ${report.table} snapshot ${report.snapshotId} mode ${report.mode.name} tier ${report.tier.fold("-")(_.name)}",
-      StageLines.of(report) :+ s"planned in ${MillisText.of(report.millis)} ms"
+      StepLines.of(report) :+ s"planned in ${MillisText.of(report.millis)} ms"
     )
 }
 

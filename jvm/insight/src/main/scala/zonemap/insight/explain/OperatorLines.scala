@@ -48,7 +48,8 @@ private[explain] final class OperatorLines(relation: ZoneMapRelation, report: Pl
     val noted = NotPrunedByKeys.reasonsFor(use.scan)
     val ofScan = use.joins.filter(_.keys.exists(isColumn(use, _)))
     if (!isOn(_.staticJoins) && !isOn(_.runtimeJoins))
-      Seq(OperatorReason.JoinOff("spark.sql.zonemap.join.static and spark.sql.zonemap.join.runtime are"))
+      Seq(
+        OperatorReason.JoinOff("spark.sql.zonemap.join.static.enabled and spark.sql.zonemap.join.runtime.enabled are"))
     else if (noted.nonEmpty) noted
     else if (ofScan.exists(_.prunable)) Seq(OperatorReason.JoinNotTried("the log has a warning if this failed"))
     else

@@ -4,7 +4,7 @@ package zonemap.insight.explain
 import org.apache.spark.sql.execution.SparkPlan
 
 import zonemap.iceberg.prune.FileSet
-import zonemap.iceberg.report.{PlanReport, PlanStages, SqlText, Survivable}
+import zonemap.iceberg.report.{PlanReport, PlanSteps, SqlText, Survivable}
 import zonemap.insight.layout.{ColumnEffect, ScanCondition}
 import zonemap.insight.reason.{ConditionEffect, Remedies}
 import zonemap.spark.scan.PlannableTables
@@ -107,8 +107,8 @@ private[zonemap] object WhyNot {
       }
 
     private def scanRow(report: PlanReport): WhyNotRow = {
-      val parts = report.stages.toSeq.map { stages =>
-        s"${ConditionEffect.count(stages.after(PlanStages.ByPartitions).files)} after partitions"
+      val parts = report.steps.toSeq.map { steps =>
+        s"${ConditionEffect.count(steps.after(PlanSteps.ByPartitions).files)} after partitions"
       } ++ Seq(s"${ConditionEffect.count(report.facts.fold(report.kept)(_.evaluated))} after bounds") ++
         report.facts.map(f => s"${ConditionEffect.count(f.kept)} after facts")
       val kept = s"${ConditionEffect.count(report.kept)} of ${ConditionEffect.count(report.considered)} files kept"

@@ -151,8 +151,8 @@ private[zonemap] final class DiagnosticProcedures(process: SparkProcess, history
   }
 
   /** The fields of a [[zonemap.iceberg.report.StepRecord]], in its order. */
-  private val stage = Seq("files_before", "files_after", "bytes_before", "bytes_after").foldLeft(
-    new StructType().add("stage", StringType, nullable = false).add("text", StringType, nullable = false))(
+  private val step = Seq("files_before", "files_after", "bytes_before", "bytes_after").foldLeft(
+    new StructType().add("step", StringType, nullable = false).add("text", StringType, nullable = false))(
     _.add(_, LongType, nullable = false))
 
   private val historyColumns = Seq[ResultColumn[PlanRecord]](
@@ -169,7 +169,7 @@ private[zonemap] final class DiagnosticProcedures(process: SparkProcess, history
     ResultColumn("bytes_kept", LongType, _.keptBytes),
     ResultColumn("rows_considered", LongType, _.consideredRows),
     ResultColumn("rows_kept", LongType, _.keptRows),
-    ResultColumn("stages", ArrayType(stage, containsNull = false), _.counted.all),
+    ResultColumn("steps", ArrayType(step, containsNull = false), _.counted.all),
     ResultColumn("facts", StringType, _.facts),
     ResultColumn("predicate", StringType, _.predicate),
     ResultColumn("top_k", StringType, _.topK),
@@ -179,16 +179,16 @@ private[zonemap] final class DiagnosticProcedures(process: SparkProcess, history
   )
 
   val History: ZoneMapProcedure = ZoneMapProcedure(
-    "history",
+    "planned_scans",
     "Shows the newest scans that reached the planner of this driver, at most 1,000 of all tables, the newest first. It " +
       "is in memory only and ends with the driver. A scan that no rule swaps, such as one with zonemap off, is not in it. files_considered, files_after_bounds and " +
       "files_kept count files; they are -1 if Iceberg planned the scan, for the reason in reason. bytes_considered is " +
       "the size of all live files, delete files included, by the snapshot's summary, and bytes_kept that of the kept " +
-      "files; rows_considered and rows_kept count rows in the same way, deleted rows included. stages has the steps of " +
+      "files; rows_considered and rows_kept count rows in the same way, deleted rows included. steps has the steps of " +
       "the plan in order, with the files and bytes before and after each: 'partitions', 'bounds' (one for the " +
       "conditions on each column), 'join keys', 'top-k bound', 'facts', 'limit', and 'aggregates' for files that the " +
       "index answers. They are counted once the query is executed or explained; until then, and if Iceberg planned, " +
-      "stages is empty. -1 bytes: not in memory. limit is the number of rows of a LIMIT that left out files, else -1. " +
+      "steps is empty. -1 bytes: not in memory. limit is the number of rows of a LIMIT that left out files, else -1. " +
       "milliseconds is the time from the request to the last task. runs is the number of executions of the query: 0 if " +
       "it was only planned, as by EXPLAIN, why_not or advise. A query that fails has run, a scan below a cache runs once, " +
       "and the queries of shadow mode and verify do not count.",

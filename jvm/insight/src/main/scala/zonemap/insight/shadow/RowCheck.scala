@@ -90,12 +90,12 @@ private[shadow] object RowCheck {
 
   /** The rules that change plans, each with the conf that switches it off. */
   private val Rules: Seq[(String, ConfEntry[Boolean])] = Seq(
-    "topk" -> ZoneMapConf.TopK,
-    "limit" -> ZoneMapConf.Limit,
-    "aggregates" -> ZoneMapConf.Aggregates,
-    "expressions" -> ZoneMapConf.Expressions,
-    "join.static" -> ZoneMapConf.StaticJoins,
-    "join.runtime" -> ZoneMapConf.RuntimeJoins
+    "topK.enabled" -> ZoneMapConf.TopK,
+    "limit.enabled" -> ZoneMapConf.Limit,
+    "aggregates.enabled" -> ZoneMapConf.Aggregates,
+    "expressions.enabled" -> ZoneMapConf.Expressions,
+    "join.static.enabled" -> ZoneMapConf.StaticJoins,
+    "join.runtime.enabled" -> ZoneMapConf.RuntimeJoins
   )
 
   /** Returns the plan without these confs and without zonemap's marker in the relations' options. */

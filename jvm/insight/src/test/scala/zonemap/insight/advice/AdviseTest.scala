@@ -172,11 +172,11 @@ class AdviseTest extends AdviceCalls {
 
   test("columns that the index leaves out") {
     val chosen = create("advised_columns")
-    sql(s"CALL zonemap.system.build(table => '$chosen', columns => array('id'))").collect()
+    sql(s"CALL zonemap.system.build_index(table => '$chosen', columns => array('id'))").collect()
     val row = only(advise(chosen, s"SELECT * FROM $chosen WHERE mixed = 3 AND id > 5"), "columns")
     assert(text(row, "subject") == "mixed", row)
     assert(
-      text(row, "statement") == s"CALL zonemap.system.build(table => '$chosen', columns => array('id', 'mixed'))",
+      text(row, "statement") == s"CALL zonemap.system.build_index(table => '$chosen', columns => array('id', 'mixed'))",
       row)
     sql(text(row, "statement")).collect()
     assert(!advise(chosen, s"SELECT * FROM $chosen WHERE mixed = 3").exists(text(_, "advice") == "columns"))
@@ -219,7 +219,7 @@ class AdviseTest extends AdviceCalls {
       errorOf("advised_view") -> "Cannot advise on 'advised_view': ",
       errorOf("lake.db.advised_empty") -> "the table has no snapshot. Write to the table and run queries first.",
       errorOf("lake.db.advised_unindexed", "SELECT * FROM lake.db.advised_unindexed WHERE id = 1") ->
-        "CALL zonemap.system.build(table => 'lake.db.advised_unindexed') indexes it.",
+        "CALL zonemap.system.build_index(table => 'lake.db.advised_unindexed') indexes it.",
       errorOf(table, s"DELETE FROM $table") -> s"Cannot advise on a table by 'DELETE FROM $table': it is no SELECT.",
       errorOf(table, "SELECT 1") -> "none of the queries has a scan of it that zonemap plans. Give queries that read",
       errorOf(table, s"$select AND nothing = 1") -> "Correct the query, and name tables as catalog.namespace.table."

@@ -107,7 +107,7 @@ class PrintedStatementsTest extends AdviceCalls {
   }
 
   test("a choice of columns, and a sort by a column with quotes") {
-    run(s"CALL zonemap.system.build($named, columns => array('UPPER'))")
+    run(s"CALL zonemap.system.build_index($named, columns => array('UPPER'))")
     val query = conditions.map(c => s"$c = 20000").mkString(s"SELECT * FROM $table WHERE ", " AND ", "")
     val advice = call("advise", s"$named, facts => false, queries => array(${SqlText.literal(query)})")
     val chosen = only(advice, "columns")

@@ -24,7 +24,7 @@ class TrueRemediesTest extends AdviceCalls {
            |FROM RANGE(0, 4000, 1, 8)""".stripMargin)
     val columns = Seq("id", "hidden", "hidden2", "noisy", "random", "pair", "spread", "message", "url", "st.x", "st.y")
     val chosen = columns.map(c => s"'$c'").mkString(", ")
-    sql(s"CALL zonemap.system.build(table => '$table', columns => array($chosen))").collect()
+    sql(s"CALL zonemap.system.build_index(table => '$table', columns => array($chosen))").collect()
   }
 
   private def query(condition: String): String = s"SELECT * FROM $table WHERE $condition"
@@ -34,7 +34,7 @@ class TrueRemediesTest extends AdviceCalls {
 
   private def printed(condition: String): Seq[String] = {
     val explained = runtime.explain(sql(query(condition)).queryExecution.executedPlan)
-    assert(!explained.contains("zonemap.system.build") && !explained.contains("TBLPROPERTIES"), explained)
+    assert(!explained.contains("zonemap.system.build_index") && !explained.contains("TBLPROPERTIES"), explained)
     val remedies = whyNot(condition).flatMap(row => Call.findAllIn(text(row, "remedy")))
     val advice = advise(table, query(condition))
     val inMessages = advice.flatMap(row => Call.findAllIn(text(row, "message")))

@@ -99,7 +99,7 @@ class ConditionLinesTest extends SharedSession {
     sql(s"DROP TABLE IF EXISTS $name")
     sql(s"CREATE TABLE $name (id BIGINT, s STRING) USING iceberg")
     (0 until 3).foreach(k => sql(s"INSERT INTO $name SELECT id, concat('key', 1${k}0 + id) FROM RANGE(0, 9)"))
-    sql(s"CALL zonemap.system.build(table => '$name', facts => 'ngrams(s)')").collect()
+    sql(s"CALL zonemap.system.build_index(table => '$name', facts => 'ngrams(s)')").collect()
     def of(where: String): Seq[String] = lines(s"SELECT id FROM $name WHERE $where", "condition ")
     def only(where: String): String = {
       val found = of(where).filterNot(_.contains(" IS NOT NULL"))
@@ -174,7 +174,7 @@ class ConditionLinesTest extends SharedSession {
     val grouped = s"SELECT i, count(*) FROM $table GROUP BY i"
     assert(lines(s"$grouped LIMIT 3", "limit 3").exists(_.contains("LIMIT_BETWEEN (an aggregate is between")))
     assert(lines(s"$grouped ORDER BY i LIMIT 3", "top-k").exists(_.contains("TOPK_BETWEEN (an aggregate is between")))
-    withConf("spark.sql.zonemap.topk" -> "false", "spark.sql.zonemap.limit" -> "false") {
+    withConf("spark.sql.zonemap.topK.enabled" -> "false", "spark.sql.zonemap.limit.enabled" -> "false") {
       assert(lines(s"SELECT * FROM $table ORDER BY id LIMIT 3", "top-k").exists(_.contains("TOPK_OFF")))
       assert(lines(s"SELECT * FROM $table LIMIT 3", "limit 3").exists(_.contains("LIMIT_OFF")))
     }
@@ -198,7 +198,7 @@ class ConditionLinesTest extends SharedSession {
     assert(rows(sql(s"SELECT f.id FROM $table f CROSS JOIN (VALUES (12L)) AS v(k)")).size == 50)
     assert(join(s"SELECT * FROM $table f JOIN $other o ON f.id < o.k").exists(_.contains("JOIN_CONDITION")))
     assert(join(s"SELECT * FROM $table f JOIN $other o ON f.id % 7 = o.k").exists(_.contains("JOIN_CONDITION")))
-    withConf("spark.sql.zonemap.join.static" -> "false", "spark.sql.zonemap.join.runtime" -> "false") {
+    withConf("spark.sql.zonemap.join.static.enabled" -> "false", "spark.sql.zonemap.join.runtime.enabled" -> "false") {
       assert(join(s"SELECT * FROM $table f JOIN $other o ON f.id = o.k").exists(_.contains("JOIN_OFF")))
     }
     val pruned = s"SELECT f.id FROM $table f JOIN VALUES (12L), (14L) AS v(k) ON f.id = v.k"
@@ -240,7 +240,7 @@ class ConditionLinesTest extends SharedSession {
   }
 
   test("joins: each reason why keys do not prune at run time, by a query that causes it") {
-    withConf("spark.sql.zonemap.join.static" -> "false") {
+    withConf("spark.sql.zonemap.join.static.enabled" -> "false") {
       val others = joins.filterNot { case (query, reason) =>
         lines(query, "join keys").contains(s"join keys: not used, ${reason.code} (${reason.message})")
       }
@@ -259,9 +259,9 @@ class ConditionLinesTest extends SharedSession {
       assert(section(cross).contains("join pruning on i: at run time"), section(cross))
       assert(rows(sql(cross)) == Seq("[20]", "[21]"))
     }
-    withConf("spark.sql.zonemap.join.runtime" -> "false") {
+    withConf("spark.sql.zonemap.join.runtime.enabled" -> "false") {
       val found = lines(s"SELECT f.id FROM $table f JOIN (SELECT id FROM RANGE(50)) o ON f.id = o.id", "join keys")
-      assert(found == Seq("join keys: not used, JOIN_OFF (spark.sql.zonemap.join.runtime is false)"), found)
+      assert(found == Seq("join keys: not used, JOIN_OFF (spark.sql.zonemap.join.runtime.enabled is false)"), found)
     }
   }
 

@@ -138,10 +138,10 @@ class ExplainTextTest extends SharedSession {
     val query = s"SELECT * FROM $table WHERE p % 2 = 1"
     val text = explained(query)
     assert(text.contains("kept after zones: 5,") && text.contains("kept after facts: 2,"), text)
-    val history = sql(s"CALL zonemap.system.history(table => '$table', max_scans => 1)").collect().head
+    val history = sql(s"CALL zonemap.system.planned_scans(table => '$table', max_scans => 1)").collect().head
     def count(name: String): Long = history.getAs[Long](name)
     assert((count("files_after_bounds"), count("files_kept")) == ((5L, 2L)), history)
-    assert(history.getAs[Seq[org.apache.spark.sql.Row]]("stages").last.getAs[Long]("files_after") == 2L, history)
+    assert(history.getAs[Seq[org.apache.spark.sql.Row]]("steps").last.getAs[Long]("files_after") == 2L, history)
     val whyNot = sql(s"CALL zonemap.system.why_not(query => '$query')").collect().head.getAs[String]("message")
     assert(whyNot == "2 of 5 files kept: 5 after partitions, 5 after bounds, 2 after facts")
   }
@@ -153,7 +153,7 @@ class ExplainTextTest extends SharedSession {
     sql(s"INSERT INTO $name VALUES (3)")
     build(name)
     val indexed = explained(s"SELECT * FROM $name WHERE id = 3")
-    withConf("spark.sql.zonemap.hot.max-bytes" -> "a\nb") {
+    withConf("spark.sql.zonemap.hot.maxBytes" -> "a\nb") {
       val malformed = explained(s"SELECT * FROM $name")
       for (text <- Seq(empty, indexed, malformed)) {
         assert(text.startsWith("table lake.db.explained\\u000aname "), text)
@@ -206,7 +206,7 @@ class ExplainTextTest extends SharedSession {
     build(t)
     withConf("spark.sql.zonemap.enabled" -> "false")(
       assert(explained(s"SELECT * FROM $t").contains("reason: DISABLED")))
-    withConf("spark.sql.zonemap.shadow" -> "maybe")(
+    withConf("spark.sql.zonemap.shadow.enabled" -> "maybe")(
       assert(explained(s"SELECT * FROM $t").contains("reason: MALFORMED_CONF")))
   }
 

@@ -87,7 +87,7 @@ class ReasonStatesTest extends SharedSession {
   state("COLUMN_STATS_REQUESTED") {
     val table = built("stats_requested")
     assert(sql(s"SELECT max(id) FROM $table").collect().map(_.getLong(0)).toSeq == Seq(49))
-    sql(s"CALL zonemap.system.history(table => '$table')")
+    sql(s"CALL zonemap.system.planned_scans(table => '$table')")
       .collect()
       .map(_.getAs[String]("reason"))
       .map(reason => reason.takeWhile(_ != ':') -> reason)
@@ -148,7 +148,7 @@ class ReasonStatesTest extends SharedSession {
   }
 
   private def shadowed(table: String) =
-    withConf("spark.sql.zonemap.shadow" -> "true")(whyNot(s"SELECT * FROM $table WHERE id = 1"))
+    withConf("spark.sql.zonemap.shadow.enabled" -> "true")(whyNot(s"SELECT * FROM $table WHERE id = 1"))
 
   state("SHADOW_MISMATCH") {
     val table = built("shadow_mismatch")
@@ -216,12 +216,13 @@ class ReasonStatesTest extends SharedSession {
       .map(reason => reason.code -> reason.message)
 
   state("JOIN_SEVERAL_PLACES") {
-    val plan = withConf("spark.sql.zonemap.join.runtime" -> "false")(joined(built("several_places")).optimizedPlan)
+    val plan =
+      withConf("spark.sql.zonemap.join.runtime.enabled" -> "false")(joined(built("several_places")).optimizedPlan)
     reasonsOf(runtime.runtimeJoins(Union(plan, plan)))
   }
 
   state("JOIN_SPARK_CONF") {
-    withConf("spark.sql.exchange.reuse" -> "false", "spark.sql.zonemap.join.static" -> "false")(
+    withConf("spark.sql.exchange.reuse" -> "false", "spark.sql.zonemap.join.static.enabled" -> "false")(
       rowsOf(joined(built("spark_conf")).executedPlan))
   }
 

@@ -106,7 +106,7 @@ class WhyNotTest extends SharedSession {
     build(table)
     def remedy = whyNot(s"SELECT * FROM $table WHERE k = 30").map(text(_, "remedy")).mkString
     val expected = "it takes about ([\\d.]+) KB".r.findFirstMatchIn(remedy).map(_.group(1).toDouble * 1000).get
-    val built = sql(s"CALL zonemap.system.build(table => '$table', facts => 'bloom(k)')").collect()
+    val built = sql(s"CALL zonemap.system.build_index(table => '$table', facts => 'bloom(k)')").collect()
     val bytes = built.find(text(_, "part") == "bloom(k)").map(count(_, "bytes")).get
     assert(Math.abs(expected - bytes) <= 0.2 * bytes, s"$bytes bytes, expected $expected")
     assert(!remedy.contains("bloom"), remedy)
@@ -176,7 +176,7 @@ class WhyNotTest extends SharedSession {
     "WITH x AS (SELECT 1 AS id) INSERT INTO lake.db.no_rows SELECT id FROM x" -> "it is no SELECT.",
     "SHOW TABLES" -> "it is no SELECT.",
     "EXECUTE IMMEDIATE 'INSERT INTO lake.db.no_rows SELECT 1'" -> "it is no SELECT.",
-    "CALL zonemap.system.build('lake.db.examples')" -> "it is no SELECT.",
+    "CALL zonemap.system.build_index('lake.db.examples')" -> "it is no SELECT.",
     "SELECT * FROM lake.db.nope" -> "Correct the query, and name tables as catalog.namespace.table.",
     "SELECT nope FROM lake.db.examples" -> "`nope`",
     "SELECT * FROM lake.db.examples WHERE id = :id" -> "Write the values of its parameters into the text.",
@@ -199,7 +199,7 @@ class WhyNotTest extends SharedSession {
   test("a column with a name that SQL quotes has a remedy, and a long text of a condition is cut") {
     sql("DROP TABLE IF EXISTS lake.db.why_not_names")
     sql("CREATE TABLE lake.db.why_not_names USING iceberg AS SELECT concat('text ', id) AS `a b` FROM range(10)")
-    sql("CALL zonemap.system.build('lake.db.why_not_names')").collect()
+    sql("CALL zonemap.system.build_index('lake.db.why_not_names')").collect()
     val inside = whyNot("SELECT * FROM lake.db.why_not_names WHERE `a b` LIKE '%ext 3%'")
     val remedy = text(inside.find(text(_, "code") == "CONDITION_TEXT_INSIDE").get, "remedy")
     assert(!remedy.contains("CALL") && remedy.contains("keep clearly fewer files"), remedy)
@@ -213,7 +213,7 @@ class WhyNotTest extends SharedSession {
       sql(
         "CREATE TABLE lake.db.why_not_case USING iceberg TBLPROPERTIES ('write.distribution-mode' = 'none') AS " +
           "SELECT id AS a, 9 - id AS A FROM range(0, 10, 1, 5)")
-      sql("CALL zonemap.system.build('lake.db.why_not_case')").collect()
+      sql("CALL zonemap.system.build_index('lake.db.why_not_case')").collect()
       val rows = whyNot("SELECT * FROM lake.db.why_not_case WHERE A = 1 AND a > 2")
       val used = rows.filter(text(_, "part") == "condition").map(text(_, "decided_by"))
       assert(used.toSet == Set("bounds of a", "bounds of A"), rows.mkString("\n"))

@@ -3,14 +3,14 @@ package zonemap.insight.history
 
 import org.apache.spark.sql.Row
 
-import zonemap.iceberg.report.{CountedSteps, FileTotal, PlanStage, PlanStep}
+import zonemap.iceberg.report.{CountedSteps, FileTotal, CountedStep, PlanStep}
 import zonemap.insight.StartedInsights
 import zonemap.spark.SharedSession
 
 /** `history`: the newest scans of this driver, with their files, or the reason why Iceberg planned. */
 class HistoryTest extends SharedSession {
 
-  private def history(arguments: String) = sql(s"CALL zonemap.system.history($arguments)").collect().toSeq
+  private def history(arguments: String) = sql(s"CALL zonemap.system.planned_scans($arguments)").collect().toSeq
 
   test("the scans of a table, the newest first, with files and the reason of a stock plan") {
     val table = newTable("history")
@@ -33,23 +33,23 @@ class HistoryTest extends SharedSession {
     assert(Seq("bytes_considered", "bytes_kept").map(stock.getAs[Long]) == Seq(-1L, -1L), stock)
     assert(point.getAs[Long]("rows_considered") == 50 && point.getAs[Long]("rows_kept") == 10, point)
     assert(Seq("rows_considered", "rows_kept").map(stock.getAs[Long]) == Seq(-1L, -1L), stock)
-    assert(stock.getSeq[Row](stock.fieldIndex("stages")).isEmpty, stock)
+    assert(stock.getSeq[Row](stock.fieldIndex("steps")).isEmpty, stock)
     assert(stock.getAs[String]("reason").startsWith("NOT_COVERED: ") && stock.getAs[Long]("files_kept") == -1, stock)
     assert(point.getAs[java.sql.Timestamp]("planned_at").getTime > System.currentTimeMillis() - 600000)
     assert(history(s"table => '$table', max_scans => 1").size == 1 && history("").size >= 3)
   }
 
-  private def stages(row: Row): Seq[Row] = row.getSeq[Row](row.fieldIndex("stages"))
+  private def steps(row: Row): Seq[Row] = row.getSeq[Row](row.fieldIndex("steps"))
 
   private def newest(table: String): Row = history(s"table => '$table', max_scans => 1").head
 
-  test("stages lead from all files to those that the plan keeps, in files and bytes, once the query has run") {
-    val table = newTable("history_stages", partitioned = true)
+  test("steps lead from all files to those that the plan keeps, in files and bytes, once the query has run") {
+    val table = newTable("history_steps", partitioned = true)
     build(table)
     val query = sql(s"SELECT * FROM $table WHERE p = 1 AND id < 20 AND s < '5'")
     query.collect()
     val row = newest(table)
-    val found = stages(row)
+    val found = steps(row)
     assert(found.map(_.getString(0)) == Seq("partitions", "bounds", "bounds", "bounds"), row)
     assert(found.head.getAs[Long]("files_before") == 5 && found.head.getAs[Long]("files_after") == 2, row)
     for (measure <- Seq("files", "bytes")) {
@@ -61,33 +61,33 @@ class HistoryTest extends SharedSession {
     assert(found.map(_.getString(1)).contains("bounds of id"), row)
   }
 
-  test("stages of a run include join keys and files that the index answers; EXPLAIN counts those of the plan") {
+  test("steps of a run include join keys and files that the index answers; EXPLAIN counts those of the plan") {
     val table = newTable("history_run")
     build(table)
     sql(s"SELECT /*+ BROADCAST(o) */ * FROM $table t JOIN (SELECT id FROM RANGE(7, 9)) o ON t.id = o.id").collect()
-    assert(stages(newest(table)).exists(s => s.getString(0) == "join keys" && s.getAs[Long]("files_after") == 1))
+    assert(steps(newest(table)).exists(s => s.getString(0) == "join keys" && s.getAs[Long]("files_after") == 1))
     sql(s"SELECT p, count(*) FROM $table WHERE id >= 15 GROUP BY p").collect()
-    assert(stages(newest(table)).exists(_.getString(0) == "aggregates"), newest(table))
+    assert(steps(newest(table)).exists(_.getString(0) == "aggregates"), newest(table))
     sql(s"EXPLAIN SELECT * FROM $table WHERE id = 44").collect()
-    assert(stages(newest(table)).last.getAs[Long]("files_after") == 1)
+    assert(steps(newest(table)).last.getAs[Long]("files_after") == 1)
   }
 
-  test("stages.enabled=false: a run counts no stages, and EXPLAIN shows the files of the whole plan") {
-    val table = newTable("history_no_stages")
+  test("steps.enabled=false: a run counts no steps, and EXPLAIN shows the files of the whole plan") {
+    val table = newTable("history_no_steps")
     build(table)
-    withConf("spark.sql.zonemap.stages.enabled" -> "false") {
+    withConf("spark.sql.zonemap.steps.enabled" -> "false") {
       sql(s"SELECT * FROM $table WHERE id = 33").collect()
-      assert(stages(newest(table)).isEmpty && newest(table).getAs[Long]("files_kept") == 1, newest(table))
+      assert(steps(newest(table)).isEmpty && newest(table).getAs[Long]("files_kept") == 1, newest(table))
       val text = sql(s"EXPLAIN SELECT * FROM $table WHERE id = 33").collect().head.getString(0)
       assert(text.contains("kept after zones: 1") && !text.contains("kept after partitions"), text)
     }
   }
 
-  test("many stages are retained as few, and long texts are cut") {
+  test("many steps are retained as few, and long texts are cut") {
     val steps = new CountedSteps
     steps.put((0 until 40).map { k =>
       val step = PlanStep.Bounds(Seq(s"c$k" * 200))
-      PlanStage(step, FileTotal(100L - k, Some(1000L - k)), FileTotal(99L - k, Some(999L - k)))
+      CountedStep(step, FileTotal(100L - k, Some(1000L - k)), FileTotal(99L - k, Some(999L - k)))
     })
     assert(steps.all.size == 16 && steps.all.forall(_.text.length <= 200))
     assert(steps.all.last.text == "25 more steps")
@@ -153,7 +153,7 @@ class HistoryTest extends SharedSession {
     val table = built("history_shadow")
     val checks = StartedInsights.of(runtime.parts).rowChecks
     val compared = checks.compared
-    withConf("spark.sql.zonemap.shadow.sample" -> "1", "spark.sql.zonemap.shadow" -> "true") {
+    withConf("spark.sql.zonemap.shadow.sample" -> "1", "spark.sql.zonemap.shadow.enabled" -> "true") {
       sql(s"SELECT * FROM $table WHERE id = 33").collect()
       val deadline = System.nanoTime() + 60000000000L
       while (checks.compared == compared && System.nanoTime() < deadline) Thread.sleep(50)

@@ -113,7 +113,8 @@ class ClusteringInformationTest extends SharedSession {
     assert(errorOf(empty).contains(s"Cannot compute the clustering of '$table': the table has no snapshot. Write to"))
     sql(s"INSERT INTO $table VALUES (1, array(1))")
     val uncovered = errorOf(empty)
-    assert(uncovered.contains("NOT_COVERED") && uncovered.contains(s"CALL zonemap.system.build(table => '$table')"))
+    assert(
+      uncovered.contains("NOT_COVERED") && uncovered.contains(s"CALL zonemap.system.build_index(table => '$table')"))
     build(table)
     sql("CREATE OR REPLACE TEMP VIEW clustering_view AS SELECT 1 AS id")
     val cases = Seq(
@@ -133,6 +134,6 @@ class ClusteringInformationTest extends SharedSession {
     val error = intercept[IllegalArgumentException](reading.call(InternalRow(UTF8String.fromString("lake.db.t"))))
     assert(
       error.getMessage == "Cannot call reading for 'lake.db.t': the stored index cannot be used: column 1: its " +
-        "checksum does not match. CALL zonemap.system.build(table => 'lake.db.t') builds it anew.")
+        "checksum does not match. CALL zonemap.system.build_index(table => 'lake.db.t') builds it anew.")
   }
 }

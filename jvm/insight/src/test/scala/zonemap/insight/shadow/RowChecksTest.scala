@@ -78,36 +78,36 @@ class RowChecksTest extends SharedSession {
     val t = held("shadow_topk")
     // The index now reports more rows per file than the files hold.
     WrongIndex.put(load(t), rows = 3)
-    assertFound(t, "topk")(s"SELECT id, s FROM $t ORDER BY id DESC LIMIT 15")
+    assertFound(t, "topK.enabled")(s"SELECT id, s FROM $t ORDER BY id DESC LIMIT 15")
   }
 
   test("a wrong cut for a LIMIT is found by the number of rows") {
     val t = held("shadow_limit")
     WrongIndex.put(load(t), rows = 3)
-    assertFound(t, "limit")(s"SELECT * FROM $t LIMIT 15")
+    assertFound(t, "limit.enabled")(s"SELECT * FROM $t LIMIT 15")
   }
 
   test("a wrong answer to an aggregate is found") {
     val t = held("shadow_max")
     WrongIndex.put(load(t), moved = 1000)
-    assertFound(t, "aggregates")(s"SELECT max(id) FROM $t WHERE p >= 0")
+    assertFound(t, "aggregates.enabled")(s"SELECT max(id) FROM $t WHERE p >= 0")
   }
 
   test("a wrong range of a function is found") {
     val t = held("shadow_function")
     WrongIndex.put(load(t), moved = 1000)
-    assertFound(t, "expressions")(s"SELECT id, s FROM $t WHERE id + 1 = 8")
+    assertFound(t, "expressions.enabled")(s"SELECT id, s FROM $t WHERE id + 1 = 8")
   }
 
   test("wrong keys of joins are found, at plan time and at run time") {
     val (t, d) = (held("shadow_join"), held("shadow_dimension"))
     WrongIndex.put(load(t), moved = 1000)
-    assertFound(t, "join.static", "spark.sql.autoBroadcastJoinThreshold" -> "-1")(
+    assertFound(t, "join.static.enabled", "spark.sql.autoBroadcastJoinThreshold" -> "-1")(
       s"SELECT t.id FROM $t t JOIN $d d ON t.id = d.id WHERE d.s = '7'")
     build(d)
     assert(planned(sql(s"SELECT * FROM $t").collect()) == 1)
     WrongIndex.put(load(t), moved = 1000)
-    assertFound(t, "join.runtime")(
+    assertFound(t, "join.runtime.enabled")(
       s"SELECT /*+ BROADCAST(d) */ t.id FROM $t t JOIN (SELECT id FROM RANGE(7, 9)) d ON t.id = d.id")
   }
 

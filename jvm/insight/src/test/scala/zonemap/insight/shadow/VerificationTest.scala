@@ -118,7 +118,7 @@ class VerificationTest extends SharedSession {
       "" -> "Cannot verify nothing: the call names neither a query nor a table.",
       s"table => '$table', query => 'SELECT 1'" -> s"Cannot verify table '$table' and a query: ",
       "table => 'lake.db.nope'" -> "Cannot verify 'lake.db.nope': ",
-      s"table => '$fresh'" -> s"CALL zonemap.system.build(table => '$fresh') indexes it.",
+      s"table => '$fresh'" -> s"CALL zonemap.system.build_index(table => '$fresh') indexes it.",
       s"table => '$table', max_columns => 0" -> "max_columns is 0",
       "query => 'DROP TABLE x'" -> "Cannot verify 'DROP TABLE x': it is no SELECT.",
       "query => 'SELECT 1', max_files => -1" -> "'max_files'"

@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 import zonemap.iceberg.plan.{IndexQuestions, PlannedScan}
 import zonemap.iceberg.prune.FileAnswers
-import zonemap.iceberg.report.{AggregateReason, ByteText, PlanStage, PlanStep}
+import zonemap.iceberg.report.{AggregateReason, ByteText, CountedStep, PlanStep}
 import zonemap.spark.scan.{Guarded, IcebergScans, OtherEngines, PlannedBefore, ScanPlaces}
 
 /**
@@ -75,11 +75,11 @@ private[zonemap] object AggregateRule extends Rule[LogicalPlan] {
     val read = tasks.filterNot(task => answers.files.contains(task.file().location()))
     val remaining = new java.util.HashSet[String]
     read.foreach(task => remaining.add(task.file().location()): Unit)
-    val stage =
-      PlanStage(PlanStep.Aggregates, IcebergScans.totalOf(tasks.iterator), IcebergScans.totalOf(read.iterator))
+    val counted =
+      CountedStep(PlanStep.Aggregates, IcebergScans.totalOf(tasks.iterator), IcebergScans.totalOf(read.iterator))
     val note =
       s"aggregates: ${answers.files.size} of ${tasks.size} files answered from the index, ${remaining.size} read" +
-        stage.after.bytes.filter(_ => read.nonEmpty).fold("")(bytes => s", ${ByteText.of(bytes)}")
+        counted.after.bytes.filter(_ => read.nonEmpty).fold("")(bytes => s", ${ByteText.of(bytes)}")
     if (remaining.isEmpty) {
       rows.setTagValue(
         AnsweredScan.Tag,
@@ -92,7 +92,7 @@ private[zonemap] object AggregateRule extends Rule[LogicalPlan] {
       plan.whole(rows)
     } else {
       val left = found.scan.copy(
-        scan = new RemainingFilesScan(found.scan.scan, remaining, stage, note),
+        scan = new RemainingFilesScan(found.scan.scan, remaining, counted, note),
         keyGroupedPartitioning = None,
         ordering = None)
       val changed =

@@ -3,7 +3,7 @@ package zonemap.spark.aggregate
 
 import org.apache.spark.sql.connector.read._
 
-import zonemap.iceberg.report.{PlanStage, PlanStep}
+import zonemap.iceberg.report.{CountedStep, PlanStep}
 import zonemap.spark.scan.ForwardingScan
 
 /**
@@ -13,17 +13,17 @@ import zonemap.spark.scan.ForwardingScan
  * therefore equal only if they read the same files (SOUNDNESS, S108).
  *
  * @param remaining paths of the files that the scan reads
- * @param stage the files before and after those whose results the index provides
+ * @param counted the files before and after those whose results the index provides
  * @param note the text that EXPLAIN shows
  */
 private[zonemap] final class RemainingFilesScan(
     val inner: Scan,
     private val remaining: java.util.Set[String],
-    stage: PlanStage,
+    counted: CountedStep,
     val note: String)
     extends ForwardingScan {
 
-  override def steps: Seq[(PlanStep, Option[PlanStage])] = Seq((stage.step, Some(stage)))
+  override def steps: Seq[(PlanStep, Option[CountedStep])] = Seq((counted.step, Some(counted)))
 
   override def toBatch: Batch = new RemainingFilesBatch(inner.toBatch, remaining)
   override def description(): String = s"${inner.description()} [$note]"

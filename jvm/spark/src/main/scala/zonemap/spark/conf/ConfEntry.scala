@@ -15,7 +15,7 @@ private[zonemap] final class MalformedConfException(message: String) extends Ill
 /**
  * One conf of the extension.
  *
- * @param key the full name: `spark.sql.zonemap.` followed by a kebab-case path
+ * @param key the full name: `spark.sql.zonemap.` followed by a path in camel case
  * @param default the value of an unset conf, as text
  * @param allowed the allowed values, for messages and for the reference page
  * @param doc one or two sentences for the reference page

@@ -4,8 +4,8 @@ package zonemap.spark.conf
 /** The conf of how plans are reported; [[ZoneMapConf]] lists it with all others. */
 private[conf] object ReportConf {
 
-  val Stages: ConfEntry[Boolean] = ConfEntry(
-    ZoneMapConf.Prefix + "stages.enabled",
+  val Steps: ConfEntry[Boolean] = ConfEntry(
+    ZoneMapConf.Prefix + "steps.enabled",
     "true",
     "true, false",
     "Count the files and bytes before and after each step of a plan, for the text and the metrics of the SQL tab, for " +

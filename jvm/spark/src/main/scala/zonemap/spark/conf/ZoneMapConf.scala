@@ -48,7 +48,7 @@ private[zonemap] object ZoneMapConf {
   )
 
   val StaticJoins: ConfEntry[Boolean] = ConfEntry(
-    Prefix + "join.static",
+    Prefix + "join.static.enabled",
     "true",
     "true, false",
     "While Spark plans a join, prune files of one side by the values that the join key can have in the files planned " +
@@ -57,7 +57,7 @@ private[zonemap] object ZoneMapConf {
   )
 
   val RuntimeJoins: ConfEntry[Boolean] = ConfEntry(
-    Prefix + "join.runtime",
+    Prefix + "join.runtime.enabled",
     "true",
     "true, false",
     "While a join runs, prune files of one side by the join keys of the other side once Spark has broadcast it, on " +
@@ -66,7 +66,7 @@ private[zonemap] object ZoneMapConf {
   )
 
   val TopK: ConfEntry[Boolean] = ConfEntry(
-    Prefix + "topk",
+    Prefix + "topK.enabled",
     "true",
     "true, false",
     "For ORDER BY x LIMIT k, prune files that cannot hold any of the first k rows, by a bound of x.",
@@ -74,7 +74,7 @@ private[zonemap] object ZoneMapConf {
   )
 
   val Limit: ConfEntry[Boolean] = ConfEntry(
-    Prefix + "limit",
+    Prefix + "limit.enabled",
     "true",
     "true, false",
     "For LIMIT k without ORDER BY, plan only as many files as hold k rows.",
@@ -91,7 +91,7 @@ private[zonemap] object ZoneMapConf {
   )
 
   val Shadow: ConfEntry[Boolean] = ConfEntry(
-    Prefix + "shadow",
+    Prefix + "shadow.enabled",
     "false",
     "true, false",
     "Plan every scan twice, from the index and by Iceberg, and compare every task field by field. On a difference, " +
@@ -105,13 +105,13 @@ private[zonemap] object ZoneMapConf {
     "a share from 0.0 to 1.0",
     "Share of the finished queries that are run again in the background, with the extension and without, to compare " +
       "their rows. On a difference, an error names the rule that caused it, and this process does not use the index " +
-      "of the query's tables until CALL zonemap.system.build builds it anew. Each of these queries costs two more " +
+      "of the query's tables until CALL zonemap.system.build_index builds it anew. Each of these queries costs two more " +
       "queries. The value is read from the session conf, not from read options.",
     shareOrNone
   )
 
   val Upkeep: ConfEntry[UpkeepMode] = ConfEntry(
-    Prefix + "upkeep",
+    Prefix + "upkeep.mode",
     "auto",
     "off, memory, persist, auto",
     "Whether and where the index is extended when a query reads a snapshot that it does not cover, and when this JVM " +
@@ -129,7 +129,7 @@ private[zonemap] object ZoneMapConf {
   )
 
   val CoverOnReadMode: ConfEntry[CoverOnRead] = ConfEntry(
-    Prefix + "cover-on-read",
+    Prefix + "coverOnRead",
     "background",
     "background, wait",
     "How a query is planned if the index covers nothing of its table. background: Iceberg plans the query, and the " +
@@ -152,7 +152,7 @@ private[zonemap] object ZoneMapConf {
   )
 
   val MaxUnknownEntries: ConfEntry[Int] = ConfEntry(
-    Prefix + "plan.max-unknown-entries",
+    Prefix + "plan.maxUnknownEntries",
     "20000",
     "a count, 0 or more",
     "Largest number of manifest entries not yet in the index that a query may decode itself. Above it, Iceberg plans " +
@@ -161,7 +161,7 @@ private[zonemap] object ZoneMapConf {
   )
 
   val MaxStoreWait: ConfEntry[Long] = ConfEntry(
-    Prefix + "plan.max-store-wait",
+    Prefix + "plan.maxStoreWait",
     "500ms",
     "a duration such as 500ms or 2s",
     "Longest time that the plans of one relation wait for the index store, plus eight times the usual duration of a " +
@@ -175,7 +175,7 @@ private[zonemap] object ZoneMapConf {
     "All sessions of the driver share it: the session that plans first sets it and may change it."
 
   val HotMaxBytes: ConfEntry[Long] = ConfEntry(
-    Prefix + "hot.max-bytes",
+    Prefix + "hot.maxBytes",
     "512m",
     "a size such as 512m or 2g",
     "Largest size of the index in one JVM, heap and spilled files together. Above it, segments of the least recently " +
@@ -184,16 +184,16 @@ private[zonemap] object ZoneMapConf {
   )
 
   val ColdCacheMaxBytes: ConfEntry[Long] = ConfEntry(
-    Prefix + "cold.cache-max-bytes",
+    Prefix + "cold.cacheMaxBytes",
     "256m",
     "a size such as 256m or 1g",
     "Largest size of the in-memory cache of one JVM for index files from stores that are not local; it is not part " +
-      "of hot.max-bytes. " + OneForAll,
+      "of hot.maxBytes. " + OneForAll,
     bytes
   )
 
   val ColdCacheDir: ConfEntry[Option[String]] = ConfEntry(
-    Prefix + "cold.cache-dir",
+    Prefix + "cold.cacheDir",
     "",
     "a local folder, or empty",
     "Folder that caches index files from stores that are not local on local disk, for later JVMs; several JVMs may " +
@@ -204,15 +204,15 @@ private[zonemap] object ZoneMapConf {
   )
 
   val ColdCacheDiskMaxBytes: ConfEntry[Long] = ConfEntry(
-    Prefix + "cold.cache-disk-max-bytes",
+    Prefix + "cold.cacheDiskMaxBytes",
     "4g",
     "a size such as 4g",
-    "Largest size of the files in cold.cache-dir, and of the local files to which one JVM spills segments. " + OneForAll,
+    "Largest size of the files in cold.cacheDir, and of the local files to which one JVM spills segments. " + OneForAll,
     bytes
   )
 
   val SegmentRows: ConfEntry[Int] = ConfEntry(
-    Prefix + "build.segment-rows",
+    Prefix + "build.segmentRows",
     PlannerSettings.SegmentRows.toString,
     "a count, 1 or more",
     "Approximate number of files in one segment of a build. A Spark job makes the segments of a build in parallel. A " +
@@ -224,13 +224,13 @@ private[zonemap] object ZoneMapConf {
     Prefix + "hot.window",
     "6h",
     "a duration such as 30m, 6h or 1d",
-    "Segments with commits younger than this stay in memory longest: above hot.max-bytes, older segments are evicted " +
+    "Segments with commits younger than this stay in memory longest: above hot.maxBytes, older segments are evicted " +
       "first. It is also the age limit of prewarm if the call names no hours. All sessions of the driver share the order.",
     millis
   )
 
   val FollowCommits: ConfEntry[Boolean] = ConfEntry(
-    Prefix + "upkeep.follow-commits",
+    Prefix + "upkeep.followCommits.enabled",
     "true",
     "true, false",
     "Index the commits of a session to a table that this JVM has indexed or queried, without waiting for a query. " +
@@ -239,7 +239,7 @@ private[zonemap] object ZoneMapConf {
   )
 
   val MaxCpuShare: ConfEntry[Double] = ConfEntry(
-    Prefix + "upkeep.max-cpu-share",
+    Prefix + "upkeep.maxCpuShare",
     "0.0005",
     "a share above 0, at most 1",
     "Largest average share of one CPU core used to index new commits of one table; the worker pauses after each step " +
@@ -250,7 +250,7 @@ private[zonemap] object ZoneMapConf {
   )
 
   val FlushInterval: ConfEntry[Long] = ConfEntry(
-    Prefix + "upkeep.flush-interval",
+    Prefix + "upkeep.flushInterval",
     "30s",
     "a duration such as 10s or 1m",
     "Longest time that upkeep retains newly indexed manifests in memory before it writes them to the table's store. " +
@@ -259,7 +259,7 @@ private[zonemap] object ZoneMapConf {
   )
 
   val FlushManifests: ConfEntry[Int] = ConfEntry(
-    Prefix + "upkeep.flush-manifests",
+    Prefix + "upkeep.flushManifests",
     "64",
     "a count, 1 or more",
     "Number of newly indexed manifests in memory at which upkeep writes the store before the interval ends.",
@@ -267,7 +267,7 @@ private[zonemap] object ZoneMapConf {
   )
 
   val MaintainFacts: ConfEntry[Boolean] = ConfEntry(
-    Prefix + "upkeep.maintain-facts",
+    Prefix + "upkeep.maintainFacts.enabled",
     "false",
     "true, false",
     "Build the facts of a table (see build(facts => ...)) for new data files: in the background after upkeep has " +
@@ -283,7 +283,7 @@ private[zonemap] object ZoneMapConf {
     "When the runs (segments of single commits) of a snapshot are merged into segments of hours and days, always in " +
       "the background. probabilistic: at each commit with p = min(1, runs / merge.limit), from " +
       s"${MergePolicy.DefaultMinRuns} runs on, and at every merge.forced-every-th. deterministic: at " +
-      s"${MergePolicy.DefaultMinRuns} runs. off: at merge.hard-cap only.",
+      s"${MergePolicy.DefaultMinRuns} runs. off: at merge.hardCap only.",
     text => Some(text.toLowerCase(Locale.ROOT)).filter(Set("probabilistic", "deterministic", "off"))
   )
 
@@ -295,7 +295,7 @@ private[zonemap] object ZoneMapConf {
     atLeast(1))
 
   val MergeForcedEvery: ConfEntry[Int] = ConfEntry(
-    Prefix + "merge.forced-every",
+    Prefix + "merge.forcedEvery",
     "100",
     "a count, 1 or more",
     "The probabilistic policy merges at the first commit in each interval of this many sequence numbers, whatever " +
@@ -304,7 +304,7 @@ private[zonemap] object ZoneMapConf {
   )
 
   val MergeHardCap: ConfEntry[Int] = ConfEntry(
-    Prefix + "merge.hard-cap",
+    Prefix + "merge.hardCap",
     "32",
     "a count, 2 or more",
     "Merge as soon as a table has this many runs (segments of single commits), whatever the policy; this limits the " +
@@ -343,7 +343,7 @@ private[zonemap] object ZoneMapConf {
     MergeLimit,
     MergeForcedEvery,
     MergeHardCap,
-    ReportConf.Stages
+    ReportConf.Steps
   )
 
   /** Returns the confs of a query on a relation with these read options, or the error of the first malformed conf. */
@@ -373,7 +373,7 @@ private[zonemap] object ZoneMapConf {
               diskMaxBytes = ColdCacheDiskMaxBytes.read(conf, options)
             ),
             segmentRows = SegmentRows.read(conf, options),
-            countStages = ReportConf.Stages.read(conf, options),
+            countSteps = ReportConf.Steps.read(conf, options),
             maintenance = MaintenanceSettings(
               merge = mergePolicy(conf, options),
               followCommits = FollowCommits.read(conf, options),

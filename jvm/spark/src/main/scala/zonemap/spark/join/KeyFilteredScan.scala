@@ -10,7 +10,7 @@ import org.slf4j.LoggerFactory
 
 import zonemap.core.predicate.{ColumnRef, In, IsNaN, Predicate, SortedValues}
 import zonemap.iceberg.prune.FileSet
-import zonemap.iceberg.report.{FileTotal, LogFields, MillisText, PlanStage, PlanStep, Survivable}
+import zonemap.iceberg.report.{FileTotal, LogFields, MillisText, CountedStep, PlanStep, Survivable}
 import zonemap.spark.expression.{CatalystValues, Encoded}
 import zonemap.spark.scan.{ForwardingScan, IcebergScans}
 
@@ -40,16 +40,16 @@ private[zonemap] final class KeyFilteredScan(
   private val filterable = inner.asInstanceOf[SupportsRuntimeV2Filtering]
 
   /** By join key: the files before and after pruning, once `filter` ran. */
-  @volatile private var cuts = Map.empty[String, PlanStage]
+  @volatile private var cuts = Map.empty[String, CountedStep]
 
-  override def steps: Seq[(PlanStep, Option[PlanStage])] =
+  override def steps: Seq[(PlanStep, Option[CountedStep])] =
     columns.keys.toSeq.sorted.map(name => (PlanStep.JoinKeys(name), cuts.get(name)))
 
   /** One line for each join key, for EXPLAIN. */
   def notes: Seq[String] =
     columns.toSeq.sortBy(_._1).map { case (name, key) =>
       val effect =
-        cuts.get(name).fold(s"at run time${key.estimate(files)}")(stage => FileTotal.change(stage.before, stage.after))
+        cuts.get(name).fold(s"at run time${key.estimate(files)}")(cut => FileTotal.change(cut.before, cut.after))
       s"join pruning on $name: $effect"
     }
 
@@ -89,7 +89,7 @@ private[zonemap] final class KeyFilteredScan(
     val kept = files.keep(holding(column, keys))
     val (before, after) = IcebergScans.remove(inner, files.pathsWithout(kept))
     val first = cuts.get(column.name).fold(before)(_.before)
-    cuts = cuts.updated(column.name, PlanStage(PlanStep.JoinKeys(column.name), first, after))
+    cuts = cuts.updated(column.name, CountedStep(PlanStep.JoinKeys(column.name), first, after))
     val fields = Seq[(String, Any)](
       "table" -> tableName,
       "join_keys" -> column.name,

@@ -48,7 +48,7 @@ private[join] final class KnownScans(ofDelta: Boolean, tables: PlannableTables) 
   private def lookUp(scan: DataSourceV2ScanRelation): Either[OperatorReason, KnownScan] =
     ZoneMapRelation.unapply(scan.relation) match {
       case Some(ours) if !ours.conf.exists(_.runtimeJoins) =>
-        Left(OperatorReason.JoinOff("spark.sql.zonemap.join.runtime is"))
+        Left(OperatorReason.JoinOff("spark.sql.zonemap.join.runtime.enabled is"))
       case Some(ours) =>
         IcebergScans
           .planned(scan.scan)

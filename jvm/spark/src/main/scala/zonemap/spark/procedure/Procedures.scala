@@ -46,7 +46,7 @@ private[zonemap] final class Procedures(process: SparkProcess) {
   )
 
   val Build: ZoneMapProcedure = ZoneMapProcedure(
-    "build",
+    "build_index",
     "Indexes the current snapshot of a table, or of each table of a namespace, from its manifests and writes the index to the table's store. With " +
       "columns, the index retains bounds of these columns from now on: segments that lack one of them are built " +
       "anew, other segments lose the columns that are not named. With facts, a Spark job reads the data files that " +
@@ -117,9 +117,9 @@ private[zonemap] final class Procedures(process: SparkProcess) {
   }
 
   val Refresh: ZoneMapProcedure = ZoneMapProcedure(
-    "refresh",
+    "refresh_index",
     "Extends the stored index of a table, or of each table of a namespace, to the current snapshot; reads only manifests " +
-      "that the index does not cover. With upkeep.maintain-facts, new data files also get the facts that the table has. " +
+      "that the index does not cover. With upkeep.maintainFacts.enabled, new data files also get the facts that the table has. " +
       "With namespace, problem is the error of a table whose index is not extended.",
     Seq(EachTable.Table, footers, footerSeconds, EachTable.Namespace),
     EachTable.columns(buildColumns)
@@ -136,7 +136,7 @@ private[zonemap] final class Procedures(process: SparkProcess) {
   }
 
   val Status: ZoneMapProcedure = ZoneMapProcedure(
-    "status",
+    "index_status",
     "Shows how far the index covers a table, and how much memory and storage it takes. Without arguments, there is a " +
       "row for each table that this driver has queried or indexed and that still exists; with namespace, for each " +
       "table in it. verdict is 'fresh', 'catching up' (upkeep works on the newest commits, or has had too little " +
@@ -151,7 +151,7 @@ private[zonemap] final class Procedures(process: SparkProcess) {
       "files of this JVM's segments, cold_* the caches for a store that is not local. problem is the reason why the " +
       "snapshot is not covered or why its index is not stored, and is empty if it is covered and stored. bounds counts " +
       "data files by the permitted use of their bounds: extremes (all pruning, MIN and MAX), valid (all pruning), " +
-      "doubtful (no evidence: only filters that Iceberg evaluates too; footers of build and refresh raise it).",
+      "doubtful (no evidence: only filters that Iceberg evaluates too; footers of build_index and refresh_index raise it).",
     Seq(
       Parameter(
         "table",
@@ -170,9 +170,9 @@ private[zonemap] final class Procedures(process: SparkProcess) {
   }
 
   val Prewarm: ZoneMapProcedure = ZoneMapProcedure(
-    "prewarm",
+    "prewarm_index",
     "Loads the segments of recently committed files of the table's current snapshot into this JVM, so that queries " +
-      "filtering on them need no storage request. hot.max-bytes still applies.",
+      "filtering on them need no storage request. hot.maxBytes still applies.",
     Seq(
       table,
       Parameter(
@@ -209,7 +209,7 @@ private[zonemap] final class Procedures(process: SparkProcess) {
   }
 
   val Merge: ZoneMapProcedure = ZoneMapProcedure(
-    "merge",
+    "compact_index",
     "Extends the table's stored index to its current snapshot and merges its segments: micro segments into hours, " +
       "hours of past days into days. Manifests that the snapshot no longer lists are removed. Returns one row for " +
       "each level.",
@@ -230,7 +230,7 @@ private[zonemap] final class Procedures(process: SparkProcess) {
   }
 
   val Gc: ZoneMapProcedure = ZoneMapProcedure(
-    "gc",
+    "collect_garbage",
     "Lists the files of the table's stored index that no retained snapshot needs, and deletes them if dry_run is " +
       "false: versions of expired snapshots, damaged versions, and segments that no other version names.",
     Seq(
@@ -252,15 +252,15 @@ private[zonemap] final class Procedures(process: SparkProcess) {
   }
 
   val Drop: ZoneMapProcedure = ZoneMapProcedure(
-    "drop",
-    "Deletes the table's stored index, removes it from this JVM, and lists the deleted files. The table itself does " +
-      "not change. The next query or commit of a driver with the extension indexes the table again, in memory, and with " +
-      "upkeep=persist in the store too; spark.sql.zonemap.upkeep=off prevents that. " +
-      "With facts, only these facts leave the index, and gc deletes their files with the last version " +
+    "drop_index",
+    "Lists the files of the table's stored index, and with dry_run => false deletes them and removes the index from " +
+      "this JVM. The table itself does not change. The next query or commit of a driver with the extension indexes the table again, in memory, and with " +
+      "upkeep.mode=persist in the store too; spark.sql.zonemap.upkeep.mode=off prevents that. " +
+      "With facts, only these facts leave the index, and collect_garbage deletes their files with the last version " +
       "that names them.",
     Seq(
       table,
-      Parameter("dry_run", BooleanType, Some("false"), "true: list the files and delete none."),
+      Parameter("dry_run", BooleanType, Some("true"), "true: list the files and delete none."),
       Parameter("facts", StringType, Some("''"), s"$factsDoc, to drop, or 'all'; the rest of the index is retained.")
     ),
     new StructType().add("path", StringType, nullable = false)

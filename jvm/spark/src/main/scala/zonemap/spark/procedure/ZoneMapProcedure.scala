@@ -150,7 +150,8 @@ private[zonemap] final class ZoneMapProcedure(
   /** The error of a call that reads a damaged part of an index. */
   private def damaged(arguments: Arguments, error: CorruptIndexException): IllegalArgumentException = {
     val table = if (inputs.exists(_.name == "table")) arguments.optionalText("table") else None
-    val (of, build) = table.fold(("", "CALL zonemap.system.build of the table"))(t => (s" for '$t'", SqlText.build(t)))
+    val (of, build) =
+      table.fold(("", "CALL zonemap.system.build_index of the table"))(t => (s" for '$t'", SqlText.build(t)))
     new IllegalArgumentException(
       s"Cannot call $procedureName$of: the stored index cannot be used: ${ErrorText.firstLine(error)}. $build builds it anew.",
       error)

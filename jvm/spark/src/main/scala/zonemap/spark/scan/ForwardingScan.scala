@@ -5,7 +5,7 @@ import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read.{Scan, Statistics, SupportsReportStatistics}
 import org.apache.spark.sql.types.StructType
 
-import zonemap.iceberg.report.{PlanStage, PlanStep}
+import zonemap.iceberg.report.{CountedStep, PlanStep}
 
 /** A scan that forwards to Iceberg's scan `inner`. Each subclass overrides the methods it changes, and `equals`. */
 private[zonemap] trait ForwardingScan extends Scan with SupportsReportStatistics {
@@ -15,7 +15,7 @@ private[zonemap] trait ForwardingScan extends Scan with SupportsReportStatistics
   def unwrapped: Scan = this
 
   /** The steps in which this scan itself prunes files, with the files before and after once they are known. */
-  def steps: Seq[(PlanStep, Option[PlanStage])] = Nil
+  def steps: Seq[(PlanStep, Option[CountedStep])] = Nil
 
   override def readSchema(): StructType = inner.readSchema()
   override def description(): String = inner.description()

@@ -5,7 +5,7 @@ import org.apache.spark.SparkContext
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 
-import zonemap.iceberg.report.{PlanStage, PlanStep}
+import zonemap.iceberg.report.{CountedStep, PlanStep}
 
 /**
  * The metrics of a scan in the SQL tab and in the event log: how many files each kind of step has pruned, and their
@@ -33,24 +33,24 @@ private[zonemap] object ScanMetrics {
     val kinds = found.map(_._1.kind).toSet
     val files =
       OfKind.collect { case (kind, (name, text)) if kinds(kind) => name -> SQLMetrics.createMetric(context, text) }
-    val knowsBytes = found.flatMap(_._2).forall(stage => stage.prunedFiles == 0 || stage.prunedBytes.isDefined)
+    val knowsBytes = found.flatMap(_._2).forall(c => c.prunedFiles == 0 || c.prunedBytes.isDefined)
     files ++ Option.when(found.nonEmpty && knowsBytes)(Bytes._1 -> SQLMetrics.createSizeMetric(context, Bytes._2, 0L))
   }
 
   /** The values of the metrics as far as they are known now, by name. The history shows the same counts. */
   def values(scan: Scan): Map[String, Long] = {
-    val stages = steps(scan).flatMap(_._2)
-    IcebergScans.report(scan).foreach(_.counted.put(stages))
-    val byKind = stages.groupMapReduce(stage => OfKind(stage.step.kind)._1)(_.prunedFiles)(_ + _)
-    byKind + (Bytes._1 -> stages.flatMap(_.prunedBytes).sum)
+    val counted = steps(scan).flatMap(_._2)
+    IcebergScans.report(scan).foreach(_.counted.put(counted))
+    val byKind = counted.groupMapReduce(c => OfKind(c.step.kind)._1)(_.prunedFiles)(_ + _)
+    byKind + (Bytes._1 -> counted.flatMap(_.prunedBytes).sum)
   }
 
-  private def steps(scan: Scan): Seq[(PlanStep, Option[PlanStage])] = {
-    val ofPlan = IcebergScans.report(scan).flatMap(_.stages).toSeq.flatMap(_.stages)
-    ofPlan.map(stage => (stage.step, Some(stage))) ++ ownSteps(scan)
+  private def steps(scan: Scan): Seq[(PlanStep, Option[CountedStep])] = {
+    val ofPlan = IcebergScans.report(scan).flatMap(_.steps).toSeq.flatMap(_.steps)
+    ofPlan.map(counted => (counted.step, Some(counted))) ++ ownSteps(scan)
   }
 
-  private def ownSteps(scan: Scan): Seq[(PlanStep, Option[PlanStage])] =
+  private def ownSteps(scan: Scan): Seq[(PlanStep, Option[CountedStep])] =
     scan match {
       case forwarding: ForwardingScan => ownSteps(forwarding.inner) ++ forwarding.steps
       case _                          => Nil

@@ -164,7 +164,7 @@ class AggregateRuleTest extends AggregateTables {
   test("a table at several places of a plan; adaptive execution on and off") {
     val texts = shapes.map { case (query, count) => (query.replace("{t}", plain), count) }
     // Runtime join pruning would add a further copy of the other side's scan.
-    withConf("spark.sql.zonemap.join.runtime" -> "false") {
+    withConf("spark.sql.zonemap.join.runtime.enabled" -> "false") {
       assert(texts.map { case (query, _) => query -> answered(sql(query)) } == texts)
     }
     assertRowsAreIcebergs(texts.map(_._1))
@@ -217,7 +217,7 @@ class AggregateRuleTest extends AggregateTables {
     withConf(
       s"$prefix.reuseBroadcastOnly" -> "false",
       s"$prefix.fallbackFilterRatio" -> "100",
-      "spark.sql.zonemap.join.runtime" -> "false") {
+      "spark.sql.zonemap.join.runtime.enabled" -> "false") {
       val expressions = optimized(sql(query)).flatMap(_.expressions)
       val asked = expressions.flatMap(_.collect { case subquery: DynamicPruningSubquery => subquery })
       assert(asked.nonEmpty, "Spark runs a second copy of the aggregate for the keys")
@@ -257,7 +257,7 @@ class AggregateRuleTest extends AggregateTables {
     val beside = spark.sessionState.conf.clone()
     beside.setConfString("spark.plugins", "org.apache.spark.CometPlugin")
     SQLConf.withExistingConf(beside)(assert(AggregateRule(whole) eq whole))
-    for (key <- Seq("spark.sql.zonemap.shadow" -> "true", "spark.sql.zonemap.aggregates.enabled" -> "false"))
+    for (key <- Seq("spark.sql.zonemap.shadow.enabled" -> "true", "spark.sql.zonemap.aggregates.enabled" -> "false"))
       withConf(key)(assert(filesRead(sql(query)) == 5, key))
     val option = spark.read.option("zonemap.aggregates.enabled", "false").table(plain).where("id >= 35")
     assert(filesRead(option.groupBy().count()) == 5)

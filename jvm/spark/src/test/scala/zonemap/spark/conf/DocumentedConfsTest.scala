@@ -38,7 +38,7 @@ class DocumentedConfsTest extends SharedSession {
   test("a malformed value can be set, and fails as a value of this extension") {
     withConf(ZoneMapConf.Upkeep.key -> "sometimes") {
       val read = ZoneMapConf.read(spark.sessionState.conf, CaseInsensitiveStringMap.empty())
-      assert(read.left.map(_.getMessage).left.exists(_.contains("spark.sql.zonemap.upkeep='sometimes'")))
+      assert(read.left.map(_.getMessage).left.exists(_.contains("spark.sql.zonemap.upkeep.mode='sometimes'")))
     }
   }
 

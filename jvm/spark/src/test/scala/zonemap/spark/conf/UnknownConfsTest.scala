@@ -17,9 +17,12 @@ class UnknownConfsTest extends SharedSession {
   test("an unknown key is logged once, with the nearest known key") {
     val near = Seq(
       "shadow.smaple" -> "shadow.sample",
-      "topK" -> "topk",
-      "upkep" -> "upkeep",
-      "expression.enabled" -> "expressions.enabled")
+      "topk" -> "topK.enabled",
+      "upkep" -> "upkeep.mode",
+      "hot.max-bytes" -> "hot.maxBytes",
+      "join.static" -> "join.static.enabled",
+      "expression.enabled" -> "expressions.enabled"
+    )
     val found = warnings(near.map(_._1): _*) {
       query()
       query()
@@ -31,12 +34,12 @@ class UnknownConfsTest extends SharedSession {
   }
 
   test("a known key is not logged, and SET of an unknown one is") {
-    assert(warnings("enabled", "shadow")(query()).isEmpty)
+    assert(warnings("enabled", "shadow.enabled")(query()).isEmpty)
     val set = LoggedWarnings.of("zonemap") {
       sql("SET spark.sql.zonemap.limits=false")
       query()
     }
     spark.conf.unset("spark.sql.zonemap.limits")
-    assert(set.count(_.contains("'spark.sql.zonemap.limit'")) == 1, set)
+    assert(set.count(_.contains("'spark.sql.zonemap.limit.enabled'")) == 1, set)
   }
 }

@@ -40,33 +40,33 @@ class ZoneMapConfTest extends AnyFunSuite {
     ("enabled", "false", false, _.enabled),
     ("enabled", "TRUE", true, _.enabled),
     ("enabled", " false ", false, _.enabled),
-    ("topk", "false", false, _.topK),
-    ("limit", "false", false, _.limit),
+    ("topK.enabled", "false", false, _.topK),
+    ("limit.enabled", "false", false, _.limit),
     ("aggregates.enabled", "false", false, _.aggregates),
-    ("stages.enabled", "false", false, _.planner.countStages),
-    ("shadow", "true", true, _.planner.shadow),
+    ("steps.enabled", "false", false, _.planner.countSteps),
+    ("shadow.enabled", "true", true, _.planner.shadow),
     ("shadow.sample", "0", 0.0, _.shadowSample),
     ("shadow.sample", "0.25", 0.25, _.shadowSample),
     ("shadow.sample", "1.0", 1.0, _.shadowSample),
-    ("upkeep", "off", UpkeepMode.Off, _.planner.upkeep),
-    ("upkeep", "Memory", UpkeepMode.Memory, _.planner.upkeep),
-    ("upkeep", "persist", UpkeepMode.Persist, _.planner.upkeep),
-    ("upkeep", "auto", UpkeepMode.Auto, _.planner.upkeep),
-    ("cover-on-read", "wait", CoverOnRead.Wait, _.planner.coverOnRead),
-    ("cover-on-read", "background", CoverOnRead.Background, _.planner.coverOnRead),
+    ("upkeep.mode", "off", UpkeepMode.Off, _.planner.upkeep),
+    ("upkeep.mode", "Memory", UpkeepMode.Memory, _.planner.upkeep),
+    ("upkeep.mode", "persist", UpkeepMode.Persist, _.planner.upkeep),
+    ("upkeep.mode", "auto", UpkeepMode.Auto, _.planner.upkeep),
+    ("coverOnRead", "wait", CoverOnRead.Wait, _.planner.coverOnRead),
+    ("coverOnRead", "background", CoverOnRead.Background, _.planner.coverOnRead),
     ("store.location", "s3://b/index", Some("s3://b/index"), _.planner.storeLocation),
     ("store.location", "", None, _.planner.storeLocation),
     ("store.location", "/indexes", Some("/indexes"), _.planner.storeLocation),
     ("store.location", "file:/indexes", Some("file:/indexes"), _.planner.storeLocation),
-    ("plan.max-unknown-entries", "0", 0, _.planner.maxUnknownEntries),
-    ("plan.max-unknown-entries", "70000", 70000, _.planner.maxUnknownEntries),
-    ("plan.max-store-wait", "2s", 2000L, _.planner.maxStoreWaitMillis),
-    ("hot.max-bytes", "2g", 2L << 30, _.planner.hotMaxBytes),
-    ("hot.max-bytes", "1024", 1024L, _.planner.hotMaxBytes),
-    ("cold.cache-max-bytes", "1m", 1L << 20, _.planner.cold.memoryMaxBytes),
-    ("cold.cache-dir", "/cache", Some("/cache"), _.planner.cold.dir),
-    ("cold.cache-dir", "", None, _.planner.cold.dir),
-    ("cold.cache-disk-max-bytes", "0", 0L, _.planner.cold.diskMaxBytes)
+    ("plan.maxUnknownEntries", "0", 0, _.planner.maxUnknownEntries),
+    ("plan.maxUnknownEntries", "70000", 70000, _.planner.maxUnknownEntries),
+    ("plan.maxStoreWait", "2s", 2000L, _.planner.maxStoreWaitMillis),
+    ("hot.maxBytes", "2g", 2L << 30, _.planner.hotMaxBytes),
+    ("hot.maxBytes", "1024", 1024L, _.planner.hotMaxBytes),
+    ("cold.cacheMaxBytes", "1m", 1L << 20, _.planner.cold.memoryMaxBytes),
+    ("cold.cacheDir", "/cache", Some("/cache"), _.planner.cold.dir),
+    ("cold.cacheDir", "", None, _.planner.cold.dir),
+    ("cold.cacheDiskMaxBytes", "0", 0L, _.planner.cold.diskMaxBytes)
   )
 
   for ((key, value, expected, pick) <- values) {
@@ -77,32 +77,31 @@ class ZoneMapConfTest extends AnyFunSuite {
   }
 
   test("a read option wins over the session, the session over the default") {
-    val key = "spark.sql.zonemap.plan.max-unknown-entries"
+    val key = "spark.sql.zonemap.plan.maxUnknownEntries"
     assert(read(Map(key -> "7")).map(_.planner.maxUnknownEntries) == Right(7))
     assert(
-      read(Map(key -> "7"), Map("zonemap.plan.max-unknown-entries" -> "9")).map(_.planner.maxUnknownEntries) == Right(
-        9))
+      read(Map(key -> "7"), Map("zonemap.plan.maxUnknownEntries" -> "9")).map(_.planner.maxUnknownEntries) == Right(9))
     assert(
-      read(Map(key -> "broken"), Map("zonemap.plan.max-unknown-entries" -> "9")).isRight,
+      read(Map(key -> "broken"), Map("zonemap.plan.maxUnknownEntries" -> "9")).isRight,
       "what is overridden is not read")
     assert(read(options = Map("ZONEMAP.Enabled" -> "false")).map(_.enabled) == Right(false), "options ignore case")
   }
 
   for ((key, value) <- Seq(
       "enabled" -> "yes",
-      "shadow" -> "1",
+      "shadow.enabled" -> "1",
       "shadow.sample" -> "1.5",
       "shadow.sample" -> "-0.1",
       "shadow.sample" -> "NaN",
       "shadow.sample" -> "half",
-      "upkeep" -> "sometimes",
-      "cover-on-read" -> "never",
-      "plan.max-unknown-entries" -> "-1",
-      "plan.max-unknown-entries" -> "many",
+      "upkeep.mode" -> "sometimes",
+      "coverOnRead" -> "never",
+      "plan.maxUnknownEntries" -> "-1",
+      "plan.maxUnknownEntries" -> "many",
       "store.location" -> "indexes",
       "store.location" -> "/x/../y",
-      "hot.max-bytes" -> "-5",
-      "hot.max-bytes" -> "lots"
+      "hot.maxBytes" -> "-5",
+      "hot.maxBytes" -> "lots"
     ))
     test(s"malformed $key='$value': the message names key, value and what is allowed") {
       val full = s"spark.sql.zonemap.$key"
@@ -116,7 +115,7 @@ class ZoneMapConfTest extends AnyFunSuite {
     assert(ZoneMapConf.all.map(_.key).distinct.size == ZoneMapConf.all.size)
     ZoneMapConf.all.foreach { entry =>
       assert(
-        entry.key.matches("spark\\.sql\\.zonemap\\.[a-z.-]+") && entry.doc
+        entry.key.matches("spark\\.sql\\.zonemap\\.[a-zA-Z.]+") && entry.doc
           .endsWith(".") && entry.parse(entry.default).isDefined,
         entry.key)
     }

@@ -173,7 +173,7 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
   }
 
   test("run time: a scan that occurs at two places of a plan gets no keys") {
-    val plan = withConf("spark.sql.zonemap.join.runtime" -> "false")(optimized(byKeys("k.name = 'n14'")))
+    val plan = withConf("spark.sql.zonemap.join.runtime.enabled" -> "false")(optimized(byKeys("k.name = 'n14'")))
     assert(pruned(plan) == 0 && pruned(runtime.runtimeJoins(plan)) == 1)
     assert(pruned(runtime.runtimeJoins(Union(plan, plan))) == 0)
   }

@@ -58,7 +58,7 @@ class DriverMetricsTest extends SharedSession {
     val table = newTable("metrics_memory")
     forgetIndexes()
     build(table)
-    val status = sql(s"CALL zonemap.system.status('$table')").select("memory_bytes").head().getLong(0)
+    val status = sql(s"CALL zonemap.system.index_status('$table')").select("memory_bytes").head().getLong(0)
     assert(status > 0)
     assert(gauge("index.residentBytes") == status)
     assert(gauge("index.tables") == 1)
@@ -69,7 +69,7 @@ class DriverMetricsTest extends SharedSession {
     val table = newTable("metrics_upkeep")
     build(table)
     val cpu = runtime.process.iceberg.upkeep.cpuNanos
-    withConf("spark.sql.zonemap.upkeep" -> "persist") {
+    withConf("spark.sql.zonemap.upkeep.mode" -> "persist") {
       assert(sql(s"SELECT id FROM $table WHERE id = 12").count() == 1)
       sql(s"INSERT INTO $table VALUES (99, 1, 'x')")
       assert(zonemap.spark.PlanningCounters.awaitUpkeep(60000))

@@ -20,32 +20,32 @@ class ProceduresTest extends SharedSession {
 
   test("build, status, refresh, drop") {
     val t = newTable("procedures")
-    assert(!call(s"status('$t')").getAs[Boolean]("covered"))
-    val built = call(s"build(table => '$t')")
+    assert(!call(s"index_status('$t')").getAs[Boolean]("covered"))
+    val built = call(s"build_index(table => '$t')")
     assert(built.getAs[Long]("data_files") == 5 && built.getAs[Int]("segments") == 1 && built.getAs[Long]("bytes") > 0)
     sql(s"INSERT INTO $t VALUES (100, 1, 'x')")
-    val behind = call(s"status('$t')")
+    val behind = call(s"index_status('$t')")
     assert(!behind.getAs[Boolean]("covered") && behind.getAs[Long]("lag_snapshots") == 1)
     assert(behind.getAs[Long]("data_files") == 5, "the counts are of the newest covered snapshot")
     assert(behind.getAs[Long]("covered_snapshot_id") == built.getAs[Long]("snapshot_id"))
     assert(behind.getAs[Long]("files_covered") == 5 && behind.getAs[Long]("files_total") == 6)
     assert(behind.getAs[Int]("snapshots_covered") == 1 && behind.getAs[Int]("snapshots_total") == 6)
     assert(behind.getAs[Double]("lag_seconds") > 0 && behind.getAs[String]("verdict") == "behind")
-    assert(call(s"refresh('$t')").getAs[Long]("data_files") == 6)
-    val status = call(s"status('$t')")
+    assert(call(s"refresh_index('$t')").getAs[Long]("data_files") == 6)
+    val status = call(s"index_status('$t')")
     assert(
       status.getAs[Boolean]("covered") && status
         .getAs[Long]("lag_snapshots") == 0 && status.getAs[String]("store").contains("_zonemaps_v2"))
     assert(status.getAs[String]("verdict") == "fresh" && status.getAs[String]("table") == t)
-    val listed = sql(s"CALL zonemap.system.drop(table => '$t', dry_run => true)").collect().map(_.getString(0))
-    assert(listed.length >= 5 && call(s"status('$t')").getAs[Boolean]("covered"))
-    assert(sql(s"CALL zonemap.system.drop('$t')").collect().map(_.getString(0)).toSet == listed.toSet)
-    assert(!call(s"status('$t')").getAs[Boolean]("covered"))
+    val listed = sql(s"CALL zonemap.system.drop_index(table => '$t', dry_run => true)").collect().map(_.getString(0))
+    assert(listed.length >= 5 && call(s"index_status('$t')").getAs[Boolean]("covered"))
+    assert(sql(s"CALL zonemap.system.drop_index('$t', false)").collect().map(_.getString(0)).toSet == listed.toSet)
+    assert(!call(s"index_status('$t')").getAs[Boolean]("covered"))
     assert(sql(s"SELECT * FROM $t WHERE id = 100").count() == 1)
   }
 
   test("a name that Spark cannot parse: the error retains the reason of the parser") {
-    for (verb <- Seq("build", "refresh", "status", "drop")) {
+    for (verb <- Seq("build_index", "refresh_index", "index_status", "drop_index")) {
       val error = errorOf(s"$verb(table => 'a b c')")
       assert(error.contains("'a b c': [PARSE_SYNTAX_ERROR] Syntax error at or near 'b'"), error)
       assert(error.contains("Name an existing Iceberg table as catalog.namespace.table."), error)
@@ -56,9 +56,9 @@ class ProceduresTest extends SharedSession {
     val t = newTable("unqualified")
     val before = spark.catalog.currentCatalog()
     spark.catalog.setCurrentCatalog("lake")
-    try assert(call(s"build(table => '${t.stripPrefix("lake.")}')").getAs[Long]("data_files") == 5)
+    try assert(call(s"build_index(table => '${t.stripPrefix("lake.")}')").getAs[Long]("data_files") == 5)
     finally spark.catalog.setCurrentCatalog(before)
-    for (verb <- Seq("build", "refresh", "status", "drop")) {
+    for (verb <- Seq("build_index", "refresh_index", "index_status", "drop_index")) {
       val error = errorOf(s"$verb(table => 'absent.db.t')")
       assert(error.contains("'absent.db.t': ") && error.contains("; no catalog has the name 'absent'. Name an "), error)
     }
@@ -67,7 +67,7 @@ class ProceduresTest extends SharedSession {
   test("prewarm: what is read, by hours and columns") {
     val t = newTable("warmed")
     build(t)
-    val held = call(s"status('$t')").getAs[Long]("memory_bytes")
+    val held = call(s"index_status('$t')").getAs[Long]("memory_bytes")
     val cases = Seq(
       "" -> 1,
       ", hours => 1" -> 1,
@@ -75,30 +75,31 @@ class ProceduresTest extends SharedSession {
       ", columns => array()" -> 1,
       ", hours => NULL, columns => NULL" -> 1)
     for ((arguments, segments) <- cases) {
-      val warmed = call(s"prewarm(table => '$t'$arguments)")
+      val warmed = call(s"prewarm_index(table => '$t'$arguments)")
       assert(warmed.getAs[Int]("segments") == segments && warmed.getAs[Long]("bytes") > 0, arguments)
     }
-    assert(call(s"status('$t')").getAs[Long]("memory_bytes") > held)
-    assert(errorOf(s"prewarm(table => '$t', columns => array('nope'))").contains("'nope'"))
-    assert(errorOf(s"prewarm(table => '$t', columns => array(NULL))").contains("NULL"))
-    assert(errorOf(s"prewarm(table => '$t', hours => -1)").contains("'hours'"))
+    assert(call(s"index_status('$t')").getAs[Long]("memory_bytes") > held)
+    assert(errorOf(s"prewarm_index(table => '$t', columns => array('nope'))").contains("'nope'"))
+    assert(errorOf(s"prewarm_index(table => '$t', columns => array(NULL))").contains("NULL"))
+    assert(errorOf(s"prewarm_index(table => '$t', hours => -1)").contains("'hours'"))
   }
 
   test("build with columns: only those are held, by later builds too, until all are asked for") {
     val t = newTable("chosen")
     build(t)
-    def columns = call(s"status('$t')").getAs[String]("columns")
+    def columns = call(s"index_status('$t')").getAs[String]("columns")
     assert(columns == "all")
-    val all = call(s"build('$t')").getAs[Long]("bytes")
-    assert(call(s"build(table => '$t', columns => array('ID'))").getAs[Long]("bytes") < all && columns == "id")
-    assert(call(s"build('$t')").getAs[Long]("bytes") < all && columns == "id")
-    assert(call(s"build(table => '$t', columns => array('*'))").getAs[Long]("data_files") == 5 && columns == "all")
-    assert(errorOf(s"build(table => '$t', columns => array('nope'))").contains("'nope' is not a column"))
+    val all = call(s"build_index('$t')").getAs[Long]("bytes")
+    assert(call(s"build_index(table => '$t', columns => array('ID'))").getAs[Long]("bytes") < all && columns == "id")
+    assert(call(s"build_index('$t')").getAs[Long]("bytes") < all && columns == "id")
+    assert(
+      call(s"build_index(table => '$t', columns => array('*'))").getAs[Long]("data_files") == 5 && columns == "all")
+    assert(errorOf(s"build_index(table => '$t', columns => array('nope'))").contains("'nope' is not a column"))
   }
 
   test("names of catalog, namespace and procedure ignore case") {
     val t = newTable("upper")
-    assert(sql(s"CALL ZoneMap.SYSTEM.Build('$t')").count() == 1)
+    assert(sql(s"CALL ZoneMap.SYSTEM.Build_Index('$t')").count() == 1)
   }
 
   test("errors name the table, the reason and what to do") {
@@ -106,61 +107,71 @@ class ProceduresTest extends SharedSession {
     sql(s"CREATE TABLE IF NOT EXISTS $empty (id BIGINT) USING iceberg")
     sql("CREATE OR REPLACE TEMP VIEW v AS SELECT 1 AS id")
     val cases = Seq(
-      "build('lake.db.nope')" -> Seq("Cannot build the index of 'lake.db.nope'", "Name an existing Iceberg table"),
-      "status('lake.db.nope')" -> Seq("Cannot show the status of 'lake.db.nope'"),
-      s"build(table => '$empty', facts => 'values(id)')" -> Seq("Cannot build facts", s"'$empty'", "no snapshot"),
-      s"build(table => '$empty', columns => array('id'))" -> Seq("choose columns", s"'$empty'", "no snapshot"),
-      s"status('$empty.files')" -> Seq(
+      "build_index('lake.db.nope')" -> Seq(
+        "Cannot build the index of 'lake.db.nope'",
+        "Name an existing Iceberg table"),
+      "index_status('lake.db.nope')" -> Seq("Cannot show the status of 'lake.db.nope'"),
+      s"build_index(table => '$empty', facts => 'values(id)')" -> Seq("Cannot build facts", s"'$empty'", "no snapshot"),
+      s"build_index(table => '$empty', columns => array('id'))" -> Seq("choose columns", s"'$empty'", "no snapshot"),
+      s"index_status('$empty.files')" -> Seq(
         s"Cannot show the status of '$empty.files': it is a metadata table",
         "Name the table"),
-      s"drop('$empty.files')" -> Seq(s"Cannot drop the index of '$empty.files': it is a metadata table"),
-      s"gc('$empty.files')" -> Seq(s"'$empty.files': it is a metadata table"),
+      s"drop_index('$empty.files')" -> Seq(s"Cannot drop the index of '$empty.files': it is a metadata table"),
+      s"collect_garbage('$empty.files')" -> Seq(s"'$empty.files': it is a metadata table"),
       "ingest_status('lake.db.t')" -> Seq("append ingestion has a jar of its own, zonemap-ingest-spark"),
       "why_not('SELECT 1')" -> Seq("no module zonemap-insight"),
-      "status(namespace => 'lake.nope')" -> Seq("Cannot show the status of namespace 'lake.nope'", "catalog.namespace"),
-      "status(namespace => 'a b c')" -> Seq("Cannot show the status of namespace 'a b c'"),
-      s"status(table => '$empty', namespace => 'lake.db')" -> Seq(s"table '$empty' and namespace 'lake.db'", "Remove"),
-      "build(table => CAST(NULL AS STRING))" -> Seq("NULL", "table"),
-      "build()" -> Seq("table"),
-      "build(tabel => 'x')" -> Seq("tabel"),
-      "nothing('x')" -> Seq("nothing", "build, refresh, status, prewarm, merge, gc, drop")
+      "index_status(namespace => 'lake.nope')" -> Seq(
+        "Cannot show the status of namespace 'lake.nope'",
+        "catalog.namespace"),
+      "index_status(namespace => 'a b c')" -> Seq("Cannot show the status of namespace 'a b c'"),
+      s"index_status(table => '$empty', namespace => 'lake.db')" -> Seq(
+        s"table '$empty' and namespace 'lake.db'",
+        "Remove"),
+      "build_index(table => CAST(NULL AS STRING))" -> Seq("NULL", "table"),
+      "build_index()" -> Seq("table"),
+      "build_index(tabel => 'x')" -> Seq("tabel"),
+      "nothing('x')" -> Seq(
+        "nothing",
+        "build_index, refresh_index, index_status, prewarm_index, compact_index, collect_garbage, drop_index"),
+      "Build('x')" -> Seq("its name is build_index"),
+      "ingest_gc('x')" -> Seq("append ingestion has a jar of its own")
     )
     for ((text, parts) <- cases; part <- parts) assert(errorOf(text).contains(part), text)
   }
 
   test("a procedure with a malformed conf fails with the conf's name") {
     val t = newTable("malformed_call")
-    withConf("spark.sql.zonemap.hot.max-bytes" -> "lots")(
-      assert(errorOf(s"build('$t')").contains("spark.sql.zonemap.hot.max-bytes='lots'")))
+    withConf("spark.sql.zonemap.hot.maxBytes" -> "lots")(
+      assert(errorOf(s"build_index('$t')").contains("spark.sql.zonemap.hot.maxBytes='lots'")))
   }
 
   test("a status of an empty table") {
     sql("CREATE TABLE IF NOT EXISTS lake.db.empty2 (id BIGINT) USING iceberg")
-    val status = call("status('lake.db.empty2')")
+    val status = call("index_status('lake.db.empty2')")
     assert(status.getAs[Long]("snapshot_id") == -1 && !status.getAs[Boolean]("covered"))
   }
 
   test("an empty table: build, refresh, merge and prewarm answer zeros, and write nothing") {
     sql("CREATE TABLE IF NOT EXISTS lake.db.empty3 (id BIGINT) USING iceberg")
-    for (name <- Seq("build", "refresh")) {
+    for (name <- Seq("build_index", "refresh_index")) {
       val row = call(s"$name('lake.db.empty3')")
       assert(row.getAs[Long]("snapshot_id") == -1, name)
       for (count <- Seq("data_files", "delete_files", "bytes")) assert(row.getAs[Long](count) == 0, name)
       assert(row.getAs[Int]("segments") == 0 && row.getAs[Double]("seconds") == 0.0, name)
     }
-    val merged = sql("CALL zonemap.system.merge('lake.db.empty3')").collect()
+    val merged = sql("CALL zonemap.system.compact_index('lake.db.empty3')").collect()
     assert(
       merged.nonEmpty && merged.forall(r => r.getAs[Long]("bytes_after") == 0 && r.getAs[Int]("segments_after") == 0))
-    assert(call("prewarm('lake.db.empty3')").getAs[Long]("snapshot_id") == -1)
-    assert(sql("CALL zonemap.system.drop('lake.db.empty3')").count() == 0)
-    assert(call("status('lake.db.empty3')").getAs[String]("problem") == "the table has no snapshot")
+    assert(call("prewarm_index('lake.db.empty3')").getAs[Long]("snapshot_id") == -1)
+    assert(sql("CALL zonemap.system.drop_index('lake.db.empty3')").count() == 0)
+    assert(call("index_status('lake.db.empty3')").getAs[String]("problem") == "the table has no snapshot")
     sql("INSERT INTO lake.db.empty3 VALUES (1)")
-    assert(call("build('lake.db.empty3')").getAs[Long]("data_files") == 1)
-    assert(call("status('lake.db.empty3')").getAs[String]("problem") == "")
+    assert(call("build_index('lake.db.empty3')").getAs[Long]("data_files") == 1)
+    assert(call("index_status('lake.db.empty3')").getAs[String]("problem") == "")
   }
 
   private def verdicts(arguments: String): Map[String, String] =
-    sql(s"CALL zonemap.system.status($arguments)")
+    sql(s"CALL zonemap.system.index_status($arguments)")
       .collect()
       .map(row => row.getAs[String]("table") -> row.getAs[String]("verdict"))
       .toMap
@@ -192,26 +203,27 @@ class ProceduresTest extends SharedSession {
       assert(failed.map(_.getAs[String]("table")).toSeq == Seq("lake.builds.broken"), rows.toSeq)
       assert(failed.head.getAs[Long]("snapshot_id") == -1 && failed.head.getAs[Long]("data_files") == 0)
       val message = failed.head.getAs[String]("problem")
-      assert(message.startsWith(s"Cannot $procedure the index of 'lake.builds.broken': "), message)
+      assert(message.startsWith(s"Cannot ${procedure.stripSuffix("_index")} the index of 'lake.builds.broken': "), message)
       done.map(row => row.getAs[String]("table") -> row.getAs[Long]("data_files")).toMap
     }
-    assert(files("build") == Map("lake.builds.a" -> 1L, "lake.builds.`b-c`" -> 1L, "lake.builds.empty" -> 0L))
-    assert(call("status('lake.builds.`b-c`')").getAs[Boolean]("covered"))
+    assert(files("build_index") == Map("lake.builds.a" -> 1L, "lake.builds.`b-c`" -> 1L, "lake.builds.empty" -> 0L))
+    assert(call("index_status('lake.builds.`b-c`')").getAs[Boolean]("covered"))
     sql("INSERT INTO lake.builds.a VALUES (2, 'y')")
-    assert(files("refresh") == Map("lake.builds.a" -> 2L, "lake.builds.`b-c`" -> 1L, "lake.builds.empty" -> 0L))
-    assert(call("status('lake.builds.a')").getAs[Boolean]("covered"))
-    val facts = sql("CALL zonemap.system.build(namespace => 'lake.builds', facts => 'bloom(s)')").collect()
+    assert(files("refresh_index") == Map("lake.builds.a" -> 2L, "lake.builds.`b-c`" -> 1L, "lake.builds.empty" -> 0L))
+    assert(call("index_status('lake.builds.a')").getAs[Boolean]("covered"))
+    val facts = sql("CALL zonemap.system.build_index(namespace => 'lake.builds', facts => 'bloom(s)')").collect()
     val parts =
       facts.filter(_.getAs[String]("problem").isEmpty).map(r => r.getAs[String]("table") -> r.getAs[String]("part"))
     assert(
       parts.toSet == (for (t <- Set("a", "`b-c`"); part <- Set("index", "bloom(s)")) yield s"lake.builds.$t" -> part))
     val problems = facts.map(row => row.getAs[String]("table") -> row.getAs[String]("problem")).toMap
     assert(problems("lake.builds.empty").startsWith("Cannot build facts or choose columns of the index of"), problems)
-    assert(call("build('lake.builds.a')").getAs[String]("table") == "lake.builds.a")
+    assert(call("build_index('lake.builds.a')").getAs[String]("table") == "lake.builds.a")
     assert(
-      errorOf("build(table => 'lake.builds.a', namespace => 'lake.builds')").contains("Remove 'table' or 'namespace'."))
-    assert(errorOf("refresh(namespace => 'lake.nowhere.at.all')").contains("namespace 'lake.nowhere.at.all'"))
-    assert(errorOf("refresh()").contains("both 'table' and 'namespace' are NULL"))
+      errorOf("build_index(table => 'lake.builds.a', namespace => 'lake.builds')").contains(
+        "Remove 'table' or 'namespace'."))
+    assert(errorOf("refresh_index(namespace => 'lake.nowhere.at.all')").contains("namespace 'lake.nowhere.at.all'"))
+    assert(errorOf("refresh_index()").contains("both 'table' and 'namespace' are NULL"))
   }
 
   test("status of a namespace: a row for each table, an error as a row") {
@@ -230,7 +242,7 @@ class ProceduresTest extends SharedSession {
         "lake.statuses.empty" -> "no snapshot",
         "lake.statuses.broken" -> "error"
       ))
-    val broken = sql("CALL zonemap.system.status(namespace => 'lake.statuses')").where("verdict = 'error'").head()
+    val broken = sql("CALL zonemap.system.index_status(namespace => 'lake.statuses')").where("verdict = 'error'").head()
     assert(broken.getAs[String]("problem").startsWith("Cannot show the status of 'lake.statuses.broken': "))
     assert(broken.getAs[Long]("snapshot_id") == -1 && broken.getAs[Long]("files_total") == -1)
     sql("USE lake.statuses")
@@ -271,9 +283,9 @@ class ProceduresTest extends SharedSession {
       .foreach { case (key, value) => session.conf.set(s"spark.sql.catalog.other$key", value) }
     session.sql("CREATE TABLE other.db.elsewhere (id BIGINT) USING iceberg")
     session.sql("INSERT INTO other.db.elsewhere VALUES (1)")
-    session.sql("CALL zonemap.system.build('other.db.elsewhere')").collect()
+    session.sql("CALL zonemap.system.build_index('other.db.elsewhere')").collect()
     def found(of: SparkSession): Map[String, String] =
-      of.sql("CALL zonemap.system.status()")
+      of.sql("CALL zonemap.system.index_status()")
         .collect()
         .map(row => row.getAs[String]("table") -> row.getAs[String]("verdict"))
         .toMap
@@ -308,7 +320,7 @@ class ProceduresTest extends SharedSession {
         sql("SHOW PROCEDURES IN zm.system").collect().map(_.getAs[String]("procedure_name")).toSet == runtime.procedures
           .map(_.name())
           .toSet)
-      assert(sql(s"CALL zm.system.status('$t')").count() == 1)
+      assert(sql(s"CALL zm.system.index_status('$t')").count() == 1)
     }
   }
 }

@@ -309,7 +309,7 @@ class ExpressionRuleTest extends PlannedFiles {
     build(t)
     assert(checked(s"SELECT * FROM $t WHERE a + 1 = 201") == Seq(1L))
     assert(checked(s"SELECT * FROM $t WHERE a - 1 > 4000000000") == Seq(1L))
-    withConf("spark.sql.zonemap.upkeep" -> "memory", "spark.sql.zonemap.cover-on-read" -> "wait") {
+    withConf("spark.sql.zonemap.upkeep.mode" -> "memory", "spark.sql.zonemap.coverOnRead" -> "wait") {
       val frame = sql(s"SELECT * FROM $t VERSION AS OF $old WHERE a + 1 = 2")
       assert(rows(frame) == Seq("[1,100]") && kept(frame) == Seq(1L))
     }

@@ -134,7 +134,9 @@ class LimitRulesTest extends SharedSession {
   }
 
   test("switched off, by session or by read option: the same plan object") {
-    for ((rule, key, tail) <- Seq((TopKRule, "topk", "ORDER BY id LIMIT 3"), (LimitRule, "limit", "LIMIT 3"))) {
+    for ((rule, key, tail) <- Seq(
+        (TopKRule, "topK.enabled", "ORDER BY id LIMIT 3"),
+        (LimitRule, "limit.enabled", "LIMIT 3"))) {
       withConf(s"spark.sql.zonemap.$key" -> "false") {
         val before = plan(tail)
         assert(rule(before) eq before)

@@ -9,7 +9,7 @@ import zonemap.spark.scan.{SparkProcess, SwapRule}
 
 /** The memory caps that all sessions of a driver share. */
 class SharedCapsTest extends SharedSession {
-  private val Cap = "spark.sql.zonemap.hot.max-bytes"
+  private val Cap = "spark.sql.zonemap.hot.maxBytes"
 
   private def within[A](session: SparkSession)(body: => A): A = {
     val before = SparkSession.getActiveSession

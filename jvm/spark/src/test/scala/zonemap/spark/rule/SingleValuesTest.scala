@@ -124,7 +124,7 @@ class SingleValuesTest extends PlannedFiles {
     build(t)
     val conditions = Seq("code % 100 = 3" -> 1, "m['kind'] RLIKE '^K[45]'" -> 0, "upper(m['kind']) LIKE '%4-1'" -> 1)
     assert(wrong(t, conditions).map(_._3) == Seq.fill(3)(Seq(6L)))
-    sql(s"CALL zonemap.system.build(table => '$t', facts => 'values(code, m[''kind''])')").collect()
+    sql(s"CALL zonemap.system.build_index(table => '$t', facts => 'values(code, m[''kind''])')").collect()
     assert(wrong(t, conditions).isEmpty)
   }
 }

@@ -62,7 +62,7 @@ class StatisticsTest extends SharedSession {
       withConf(
         "spark.sql.zonemap.enabled" -> enabled.toString,
         "spark.sql.adaptive.enabled" -> "false",
-        "spark.sql.zonemap.join.static" -> "false",
+        "spark.sql.zonemap.join.static.enabled" -> "false",
         "spark.sql.autoBroadcastJoinThreshold" -> threshold
       ) {
         val plan = sql(query).queryExecution.executedPlan

@@ -65,14 +65,14 @@ class SwapRuleTest extends SharedSession {
   test("a malformed conf leaves queries to Iceberg") {
     val t = newTable("malformed")
     build(t)
-    withConf("spark.sql.zonemap.upkeep" -> "sometimes") {
+    withConf("spark.sql.zonemap.upkeep.mode" -> "sometimes") {
       val plan = analyzed(s"SELECT * FROM $t")
       assert(runtime.swapRule(plan) eq plan)
       assert(planned(sql(s"SELECT * FROM $t").collect()) == 0)
       val table = relations(plan).head.table.asInstanceOf[SparkTable]
       assert(runtime.process.tables.decide(table, CaseInsensitiveStringMap.empty()) match {
         case SwapDecision.Leave(SwapReason.MalformedConf(error)) =>
-          error.contains("spark.sql.zonemap.upkeep='sometimes'")
+          error.contains("spark.sql.zonemap.upkeep.mode='sometimes'")
         case _ => false
       })
     }
@@ -147,7 +147,7 @@ class SwapRuleTest extends SharedSession {
     def all = queries.map(q => rows(sql(s"SELECT * FROM $t WHERE $q")))
     def check(state: String): Unit = {
       val expected = withConf("spark.sql.zonemap.enabled" -> "false")(all)
-      withConf("spark.sql.zonemap.shadow" -> "true")(assert(all == expected, state))
+      withConf("spark.sql.zonemap.shadow.enabled" -> "true")(assert(all == expected, state))
     }
     // The counter may start above zero, because other suites of this JVM install wrong indexes on purpose.
     val mismatches = zonemap.spark.PlanningCounters.shadowMismatches()

@@ -73,7 +73,7 @@ private[zonemap] final class IngestProcedures(ingest: IngestProcess) {
   val Pause: ZoneMapProcedure = ZoneMapProcedure(
     "ingest_pause",
     "Lets every committer of the table, in every process, stop before its next commit until ingest_resume. Writers go " +
-      "on until the queue is at ingest.hard-limit-records.",
+      "on until the queue is at ingest.hardLimitRecords.",
     Seq(Table, Parameter("reason", StringType, Some("'no reason given'"), "Text that ingest_status shows.")),
     new StructType().add("paused", StringType, nullable = false)
   ) { (spark, arguments) =>
@@ -141,7 +141,7 @@ private[zonemap] final class IngestProcedures(ingest: IngestProcess) {
 
   val Discard: ZoneMapProcedure = ZoneMapProcedure(
     "ingest_discard",
-    "Deletes a quarantined record for good, so that its rows never become visible; ingest_gc deletes its data files " +
+    "Deletes a quarantined record for good, so that its rows never become visible; ingest_collect_garbage deletes its data files " +
       "later. Returns the deleted records.",
     Seq(Table, lane, seq),
     ResultColumn.schema(quarantined)
@@ -193,7 +193,7 @@ private[zonemap] final class IngestProcedures(ingest: IngestProcess) {
   }
 
   val Gc: ZoneMapProcedure = ZoneMapProcedure(
-    "ingest_gc",
+    "ingest_collect_garbage",
     "Lists data files that neither the table nor an append in the queue or in quarantine names, and state files that " +
       "are not needed, and deletes them if dry_run is false. It also names the pending appends of a dropped table whose " +
       "folder the table has, and retains them with their files.",

@@ -30,25 +30,25 @@ private[zonemap] object IngestConf {
   )
 
   val KafkaServers: ConfEntry[Option[String]] = ConfEntry(
-    Prefix + "ingest.kafka.bootstrap-servers",
+    Prefix + "ingest.kafka.bootstrapServers",
     "",
     "host:port, or several with commas between them, or empty",
     "Kafka brokers of ingest queues of the kind kafka. Empty: the brokers in the property " +
-      "zonemap.ingest.kafka.bootstrap-servers of the table.",
+      "zonemap.ingest.kafka.bootstrapServers of the table.",
     text => Some(Option.when(text.nonEmpty)(text))
   )
 
   val KafkaTopicPrefix: ConfEntry[Option[String]] = ConfEntry(
-    Prefix + "ingest.kafka.topic-prefix",
+    Prefix + "ingest.kafka.topicPrefix",
     "",
     "the beginning of a topic name, or empty",
     "Text before the UUID of a table in the name of its topic. Empty: that in the property " +
-      "zonemap.ingest.kafka.topic-prefix of the table, or zonemap-ingest-.",
+      "zonemap.ingest.kafka.topicPrefix of the table, or zonemap-ingest-.",
     text => Some(Option.when(text.nonEmpty)(text))
   )
 
   val KafkaClientConfig: ConfEntry[Option[String]] = ConfEntry(
-    Prefix + "ingest.kafka.client-config",
+    Prefix + "ingest.kafka.clientConfig",
     "",
     "a file of the driver, or empty",
     "File with properties of Kafka clients, such as security.protocol and sasl.jaas.config.",
@@ -60,12 +60,12 @@ private[zonemap] object IngestConf {
     "5s",
     "a duration such as 500ms or 5s",
     "Shortest time between two commits that a committer in the background makes to one table. It commits earlier, as " +
-      "far as ingest.max-duty-cycle allows, once half of ingest.soft-limit-records appends have arrived.",
+      "far as ingest.maxDutyCycle allows, once half of ingest.softLimitRecords appends have arrived.",
     millis
   )
 
   val MaxDutyCycle: ConfEntry[Double] = ConfEntry(
-    Prefix + "ingest.max-duty-cycle",
+    Prefix + "ingest.maxDutyCycle",
     "0.5",
     "a share above 0, at most 1",
     "Largest share of time in which a committer in the background commits to one table. The rest is left to " +
@@ -74,7 +74,7 @@ private[zonemap] object IngestConf {
   )
 
   val MaxFiles: ConfEntry[Int] = ConfEntry(
-    Prefix + "ingest.max-files-per-commit",
+    Prefix + "ingest.maxFilesPerCommit",
     "10000",
     "a count, 1 or more",
     "Largest number of data files in one commit. An append with more files is committed alone.",
@@ -82,7 +82,7 @@ private[zonemap] object IngestConf {
   )
 
   val MergeManifests: ConfEntry[Int] = ConfEntry(
-    Prefix + "ingest.merge-manifests",
+    Prefix + "ingest.mergeManifests",
     "100",
     "a count, 1 or more",
     "Number of manifests of a branch from which a commit merges manifests. With fewer, a commit adds one manifest.",
@@ -90,7 +90,7 @@ private[zonemap] object IngestConf {
   )
 
   val SoftLimit: ConfEntry[Int] = ConfEntry(
-    Prefix + "ingest.soft-limit-records",
+    Prefix + "ingest.softLimitRecords",
     "1000",
     "a count, 1 or more",
     "Number of appends in the queue of a table from which writers wait for the committer before they append. Of the " +
@@ -99,7 +99,7 @@ private[zonemap] object IngestConf {
   )
 
   val HardLimit: ConfEntry[Int] = ConfEntry(
-    Prefix + "ingest.hard-limit-records",
+    Prefix + "ingest.hardLimitRecords",
     "10000",
     "a count, 1 or more",
     "Number of appends in the queue of a table from which writers fail. Of the appends of another producer, a writer " +
@@ -108,7 +108,7 @@ private[zonemap] object IngestConf {
   )
 
   val BlockLane: ConfEntry[Boolean] = ConfEntry(
-    Prefix + "ingest.block-lane",
+    Prefix + "ingest.blockLane.enabled",
     "false",
     "true, false",
     "What a committer does with the later appends of a producer whose append cannot be committed. false: it commits " +

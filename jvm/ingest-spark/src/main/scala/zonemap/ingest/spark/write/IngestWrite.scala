@@ -96,5 +96,5 @@ private object IngestWrite {
 
   private def aborted(table: String, what: String): Unit =
     log.warn(
-      s"A write to $table failed ($what). Its data files remain until ingest_gc removes those that no record names.")
+      s"A write to $table failed ($what). Its data files remain until ingest_collect_garbage removes those that no record names.")
 }

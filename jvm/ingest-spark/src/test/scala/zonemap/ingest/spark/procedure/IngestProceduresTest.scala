@@ -193,7 +193,7 @@ class IngestProceduresTest extends IngestSession {
       appendIds(t, 0, 10)
       commit(t)
       build(t)
-      withConf("spark.sql.zonemap.upkeep" -> "memory", "spark.sql.zonemap.upkeep.max-cpu-share" -> "1") {
+      withConf("spark.sql.zonemap.upkeep.mode" -> "memory", "spark.sql.zonemap.upkeep.maxCpuShare" -> "1") {
         assert(sql(s"SELECT * FROM $t WHERE id = 3").count() == 1)
         withConf("spark.sql.zonemap.ingest.interval" -> "100ms")(if (byLoop) call(s"ingest_start('$t')"))
         try {
@@ -201,7 +201,7 @@ class IngestProceduresTest extends IngestSession {
           if (byLoop) sql(s"CALL zonemap.system.ingest_wait('$t')").collect(): Unit else commit(t): Unit
           eventually() {
             PlanningCounters.awaitUpkeep(10000)
-            call(s"status('$t')").getAs[Boolean]("covered")
+            call(s"index_status('$t')").getAs[Boolean]("covered")
           }
           val plan = sql(s"SELECT * FROM $t WHERE id = 105").queryExecution.executedPlan
           val report = plan.collectFirst { case scan: BatchScanExec => IcebergScans.report(scan.scan) }.flatten.get
@@ -216,12 +216,12 @@ class IngestProceduresTest extends IngestSession {
     appendIds(t, 0, 10)
     commit(t)
     build(t)
-    withConf("spark.sql.zonemap.upkeep" -> "memory", "spark.sql.zonemap.upkeep.max-cpu-share" -> "0.000001") {
+    withConf("spark.sql.zonemap.upkeep.mode" -> "memory", "spark.sql.zonemap.upkeep.maxCpuShare" -> "0.000001") {
       (1 to 3).foreach { i =>
         assert(sql(s"SELECT * FROM $t WHERE id = 3").count() == 1)
         appendIds(t, 100 * i, 100 * i + 10)
         commit(t)
-        eventually()(call(s"status('$t')").getAs[Boolean]("covered"))
+        eventually()(call(s"index_status('$t')").getAs[Boolean]("covered"))
       }
     }
   }
@@ -244,21 +244,21 @@ class IngestProceduresTest extends IngestSession {
   }
 
   test("gc lists the files that no append names, and waits for the queue") {
-    val t = create("ingest_gc", "id BIGINT")
+    val t = create("ingest_collect_garbage", "id BIGINT")
     appendIds(t, 0, 10)
-    assert(errorOf(call(s"ingest_gc(table => '$t', older_than_hours => 0)")).contains("older_than_hours"))
+    assert(errorOf(call(s"ingest_collect_garbage(table => '$t', older_than_hours => 0)")).contains("older_than_hours"))
     commit(t)
     val committed = dataFiles(t)
     val orphan = Files.copy(Paths.get(committed.head), Paths.get(committed.head).resolveSibling("orphan.parquet"))
     val orphans = Set(orphan.toString)
     def collected(hours: Int, dryRun: Boolean) =
-      sql(s"CALL zonemap.system.ingest_gc(table => '$t', older_than_hours => $hours, dry_run => $dryRun)")
+      sql(s"CALL zonemap.system.ingest_collect_garbage(table => '$t', older_than_hours => $hours, dry_run => $dryRun)")
         .collect()
         .map(_.getString(0).stripPrefix("file:"))
         .filter(_.endsWith(".parquet"))
         .toSet
     assert(collected(0, dryRun = true) == orphans && dataFiles(t) == committed ++ orphans)
-    val young = errorOf(call(s"ingest_gc(table => '$t', older_than_hours => 71, dry_run => false)"))
+    val young = errorOf(call(s"ingest_collect_garbage(table => '$t', older_than_hours => 71, dry_run => false)"))
     assert(young.contains("Give at least 72") && dataFiles(t) == committed ++ orphans)
     val old = FileTime.fromMillis(System.currentTimeMillis() - 80L * 3600 * 1000)
     dataFiles(t).foreach(file => Files.setLastModifiedTime(Paths.get(file), old))
@@ -267,7 +267,8 @@ class IngestProceduresTest extends IngestSession {
 
   test("mistakes: the message names the value, the reason and what to do") {
     val t = create("ingest_mistakes", "id BIGINT")
-    val procedures = Seq("commit", "status", "start", "stop", "pause", "resume", "wait", "quarantined", "reset", "gc")
+    val procedures =
+      Seq("commit", "status", "start", "stop", "pause", "resume", "wait", "quarantined", "reset", "collect_garbage")
     for (name <- procedures) {
       val error = errorOf(call(s"ingest_$name(table => 'lake.db.nope')"))
       assert(error.contains("'lake.db.nope'") && error.contains("Name an existing Iceberg table"), name)
@@ -281,7 +282,7 @@ class IngestProceduresTest extends IngestSession {
       s"ingest_discard(table => '$t', lane => 'a', seq => 1)" -> Seq("record 1 of lane 'a'", "ingest_quarantined"),
       s"ingest_requeue(table => '$t', lane => CAST(NULL AS STRING), seq => 1)" -> Seq("NULL", "'lane'"),
       s"ingest_reset(table => '$t', watermarks => map('a', CAST(NULL AS BIGINT)))" -> Seq("NULL", "'watermarks'"),
-      s"ingest_gc(table => '$t', older_than_hours => -1)" -> Seq("'older_than_hours'", "0 or more"),
+      s"ingest_collect_garbage(table => '$t', older_than_hours => -1)" -> Seq("'older_than_hours'", "0 or more"),
       s"ingest_pause(table => '$t', reason => CAST(NULL AS STRING))" -> Seq("NULL", "'reason'"),
       s"ingest_status(table => '$t.files')" -> Seq("metadata")
     )
@@ -293,8 +294,8 @@ class IngestProceduresTest extends IngestSession {
       val error = errorOf(call(s"ingest_status('$t')"))
       assert(error.contains("'relative'") && error.contains("spark.sql.zonemap.ingest.root"), error)
     }
-    withConf("spark.sql.zonemap.ingest.max-duty-cycle" -> "2")(
-      assert(errorOf(call(s"ingest_commit('$t')")).contains("spark.sql.zonemap.ingest.max-duty-cycle='2'")))
+    withConf("spark.sql.zonemap.ingest.maxDutyCycle" -> "2")(
+      assert(errorOf(call(s"ingest_commit('$t')")).contains("spark.sql.zonemap.ingest.maxDutyCycle='2'")))
   }
 
   test("a root by conf: writers and committers that use it meet there") {

@@ -28,12 +28,12 @@ class IngestConfsTest extends AnyFunSuite {
 
   private val values: Seq[(String, String, Any, IngestSettings => Any)] = Seq(
     ("ingest.interval", "500ms", 500L, _.intervalMillis),
-    ("ingest.max-duty-cycle", "1", 1.0, _.maxDutyCycle),
-    ("ingest.max-files-per-commit", "7", 7, _.maxFilesPerCommit),
-    ("ingest.merge-manifests", "8", 8, _.mergeManifests),
-    ("ingest.soft-limit-records", "9", 9L, _.softLimitRecords),
-    ("ingest.hard-limit-records", "10", 10L, _.hardLimitRecords),
-    ("ingest.block-lane", "TRUE", true, _.blockLane)
+    ("ingest.maxDutyCycle", "1", 1.0, _.maxDutyCycle),
+    ("ingest.maxFilesPerCommit", "7", 7, _.maxFilesPerCommit),
+    ("ingest.mergeManifests", "8", 8, _.mergeManifests),
+    ("ingest.softLimitRecords", "9", 9L, _.softLimitRecords),
+    ("ingest.hardLimitRecords", "10", 10L, _.hardLimitRecords),
+    ("ingest.blockLane.enabled", "TRUE", true, _.blockLane)
   )
 
   for ((key, value, expected, pick) <- values) test(s"$key='$value' is $expected") {
@@ -43,13 +43,13 @@ class IngestConfsTest extends AnyFunSuite {
 
   for ((key, value) <- Seq(
       "ingest.interval" -> "soon",
-      "ingest.max-duty-cycle" -> "0",
-      "ingest.max-duty-cycle" -> "1.1",
-      "ingest.max-files-per-commit" -> "0",
-      "ingest.merge-manifests" -> "-1",
-      "ingest.soft-limit-records" -> "0",
-      "ingest.hard-limit-records" -> "many",
-      "ingest.block-lane" -> "perhaps"
+      "ingest.maxDutyCycle" -> "0",
+      "ingest.maxDutyCycle" -> "1.1",
+      "ingest.maxFilesPerCommit" -> "0",
+      "ingest.mergeManifests" -> "-1",
+      "ingest.softLimitRecords" -> "0",
+      "ingest.hardLimitRecords" -> "many",
+      "ingest.blockLane.enabled" -> "perhaps"
     ))
     test(s"$key='$value' is refused") {
       val error = intercept[MalformedConfException](read(Map(key -> value)))

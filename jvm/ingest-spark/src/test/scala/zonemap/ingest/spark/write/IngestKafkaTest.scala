@@ -39,7 +39,7 @@ class IngestKafkaTest extends IngestSession {
     val t = create("kafka_stream", "id BIGINT")
     withConf(
       "spark.sql.zonemap.ingest.queue" -> "kafka",
-      "spark.sql.zonemap.ingest.kafka.bootstrap-servers" -> broker.servers,
+      "spark.sql.zonemap.ingest.kafka.bootstrapServers" -> broker.servers,
       "spark.sql.zonemap.ingest.interval" -> "100ms"
     ) {
       assert(call(s"ingest_start(table => '$t')").getBoolean(0))

@@ -222,8 +222,8 @@ class IngestSinkTest extends IngestSession {
         Seq("spark.sql.zonemap.ingest.root")),
       (
         "malformed conf",
-        () => write.option("zonemap.ingest.soft-limit-records", "many").save(t),
-        Seq("ingest.soft-limit-records='many'")),
+        () => write.option("zonemap.ingest.softLimitRecords", "many").save(t),
+        Seq("ingest.softLimitRecords='many'")),
       (
         "a row that violates NOT NULL",
         () => sql("SELECT CAST(NULL AS BIGINT) AS id, 'x' AS s").write.format(Format).mode("append").save(t),

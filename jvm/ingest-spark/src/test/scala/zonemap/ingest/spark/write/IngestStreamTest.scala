@@ -221,11 +221,11 @@ class IngestStreamTest extends IngestSession {
     add(stream, 0 until 10)
     run(stream, checkpoint, t)
     add(stream, 10 until 20)
-    val limits = Map("zonemap.ingest.soft-limit-records" -> "1", "zonemap.ingest.hard-limit-records" -> "1")
+    val limits = Map("zonemap.ingest.softLimitRecords" -> "1", "zonemap.ingest.hardLimitRecords" -> "1")
     def limited() =
       runOnce(frame(stream).writeStream.option("checkpointLocation", checkpoint.toString).options(limits), t)
     val error = errorOf(limited())
-    assert(error.contains("ingest.hard-limit-records"), error)
+    assert(error.contains("ingest.hardLimitRecords"), error)
     commit(t)
     limited()
     commit(t)

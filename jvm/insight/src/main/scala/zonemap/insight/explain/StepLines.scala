@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.insight.explain
 
-import zonemap.iceberg.report.{ByteText, FileTotal, PlanReport, PlanStage, PlanStages, PlanStep}
+import zonemap.iceberg.report.{ByteText, FileTotal, PlanReport, CountedStep, PlanSteps, PlanStep}
 
 /** The lines of EXPLAIN about the steps of a plan: the files and bytes that each step keeps. */
-private[explain] object StageLines {
+private[explain] object StepLines {
 
   def of(report: PlanReport): Seq[String] =
-    Seq(s"files considered: ${report.considered}${bytes(report.stages.map(_.considered))}") ++
-      report.stages.map(s => s"kept after partitions: ${text(s.after(PlanStages.ByPartitions))}") ++
+    Seq(s"files considered: ${report.considered}${bytes(report.steps.map(_.considered))}") ++
+      report.steps.map(s => s"kept after partitions: ${text(s.after(PlanSteps.ByPartitions))}") ++
       zones(report) ++
       report.facts.map { facts =>
         val answered = if (facts.answered.isEmpty) "" else facts.answered.mkString(" (", ", ", ")")
@@ -17,27 +17,27 @@ private[explain] object StageLines {
       Seq(s"predicate: ${report.predicate}") ++
       report.topK.map(bound => s"top-k bound: $bound") ++
       report.limit.map { rows =>
-        s"limit $rows: ${report.kept} of ${report.considered} files${bytes(report.stages.map(_.planned))}"
+        s"limit $rows: ${report.kept} of ${report.considered} files${bytes(report.steps.map(_.planned))}"
       } ++
       report.evidence
 
   /** The files that bounds keep, and below it each step with bounds that has pruned a file. */
   private def zones(report: PlanReport): Seq[String] = {
-    val kept = report.stages.map(_.after(PlanStages.ByPartitions ++ PlanStages.ByBounds))
+    val kept = report.steps.map(_.after(PlanSteps.ByPartitions ++ PlanSteps.ByBounds))
     s"kept after zones: ${kept.fold(report.facts.fold(report.kept)(_.evaluated).toString)(text)}" +:
-      deciding(report).map(stage => s"  $stage")
+      deciding(report).map(counted => s"  $counted")
   }
 
-  private def deciding(report: PlanReport): Seq[PlanStage] =
-    report.stages.toSeq
-      .flatMap(_.stages)
-      .filter(stage => PlanStages.ByBounds(stage.step.kind) && stage.prunedFiles > 0)
+  private def deciding(report: PlanReport): Seq[CountedStep] =
+    report.steps.toSeq
+      .flatMap(_.steps)
+      .filter(c => PlanSteps.ByBounds(c.step.kind) && c.prunedFiles > 0)
 
   /** The subjects of the lines about steps with bounds. */
   def subjects(report: PlanReport): Set[String] = deciding(report).map(_.step.text).toSet
 
   private def after(report: PlanReport, kind: String): Option[FileTotal] =
-    report.stages.flatMap(_.stages.find(_.step.kind == kind)).map(_.after)
+    report.steps.flatMap(_.steps.find(_.step.kind == kind)).map(_.after)
 
   private def text(total: FileTotal): String = s"${total.files}${bytes(Some(total))}"
 

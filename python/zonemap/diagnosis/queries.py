@@ -1,29 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The section "Zonemap" of EXPLAIN as a value, for a DataFrame or the text of a query, classic and Spark Connect."""
+"""Why a query reads the files that it reads, how it is planned, and whether the index changes its rows.
+
+Each function takes a session with the extension, and a query: a DataFrame, which has a session of its own, or a text.
+"""
 
 from __future__ import annotations
 
-import html
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rich.text import Text
-
-from zonemap.common import safe_text
+from zonemap.common import argument_checks as checked
+from zonemap.common import identifiers
 from zonemap.common.errors import InvalidArgumentError, ProcedureError, ZonemapError
 from zonemap.diagnosis.query_text import as_text
+from zonemap.results import Explanation, Verdict, VerifyResult, WhyNotResult, WhyNotRow
 from zonemap.session import spark_errors
-from zonemap.session.calls import without_trace
+from zonemap.session.calls import collect, without_trace
+from zonemap.session.rows import read
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 #: The section ends with the plan, or with the next section.
 _SECTION = re.compile(r"^== Extended Information \(Zonemap\) ==\n(.*?)(?=^== |\Z)", re.MULTILINE | re.DOTALL)
-
-#: Long lines stay in the notebook's column.
-_WRAPPED = ' style="white-space: pre-wrap; overflow-wrap: anywhere"'
 
 _OF_EXPLAIN = ("EXPLAIN", "LOGICAL", "FORMATTED", "EXTENDED", "CODEGEN", "COST")
 #: The first word of a statement, behind EXPLAIN, and behind comments that end where anybody expects it.
@@ -37,43 +36,58 @@ _EXECUTED = re.compile(r"\bEXECUTE\b.*\bIMMEDIATE\b|\$\{", re.IGNORECASE | re.DO
 _FAILED = "Error occurred during query planning:"
 
 
-@dataclass(frozen=True)
-class Explanation:
-    """How the scans of a query were planned.
+def why_not(spark: SparkSession, query: DataFrame | str, *, facts: bool = True) -> WhyNotResult:
+    """Explains why a query reads the files that it reads, condition by condition. The query is not executed.
 
-    Attributes:
-        text: The section "Zonemap" of EXPLAIN, without its heading.
-        plan: The whole output of EXPLAIN.
+    Args:
+        spark: The session.
+        query: A DataFrame, or the text of one SELECT.
+        facts: False tries no facts, and reads no data file.
+
+    Raises:
+        InvalidArgumentError: ``query`` is neither, or ``facts`` is not a bool.
+        ProcedureError: The text is not a single query, or Spark cannot analyze it.
     """
-
-    text: str
-    plan: str
-
-    def __str__(self) -> str:
-        return self.text
-
-    def _repr_html_(self) -> str:
-        text, plan = (f"<pre{_WRAPPED}>{html.escape(safe_text.visible(part))}</pre>" for part in (self.text, self.plan))
-        return f"{text}<details><summary>Spark's plan</summary>{plan}</details>"
-
-    def __rich__(self) -> Text:
-        return Text(safe_text.visible(self.text))
+    with as_text(spark, query) as (session, text):
+        tried = "" if checked.flag("facts", facts) else ", facts => false"
+        statement = f"CALL zonemap.system.why_not(query => {identifiers.text_literal(text)}{tried})"
+        rows = collect(session, "why_not", statement, text)
+    return WhyNotResult(tuple(read(WhyNotRow, row) for row in rows))
 
 
-def explain(query: DataFrame | str, *, spark: SparkSession | None = None) -> Explanation:
+def verify(spark: SparkSession, query: DataFrame | str, *, max_files: int = 8) -> VerifyResult:
+    """Checks that the index does not change the result of a query, which Spark runs with and without it.
+
+    Args:
+        spark: The session.
+        query: A DataFrame, or the text of one SELECT.
+        max_files: The most pruned files that are read for each scan; 0: none.
+
+    Raises:
+        InvalidArgumentError: ``query`` is neither, or ``max_files`` is not a whole number from 0.
+        ProcedureError: The text is not a single query, or Spark cannot analyze it.
+    """
+    most = checked.count("max_files", max_files, "files")
+    with as_text(spark, query) as (session, text):
+        arguments = f"query => {identifiers.text_literal(text)}, max_files => {most}"
+        rows = collect(session, "verify", f"CALL zonemap.system.verify({arguments})", text)
+    return VerifyResult(tuple(read(Verdict, row) for row in rows))
+
+
+def explain(spark: SparkSession, query: DataFrame | str) -> Explanation:
     """Returns how the scans of a query are planned. The query is analysed, optimised and planned, not executed.
 
     Args:
+        spark: The session.
         query: A DataFrame, or the text of one statement that EXPLAIN accepts, such as SELECT or MERGE.
-        spark: The session for a text; None: the active session.
 
     Raises:
-        InvalidArgumentError: ``query`` is neither, or there is no session for a text, or the text is EXECUTE
+        InvalidArgumentError: ``query`` is neither, or the text is EXECUTE
             IMMEDIATE, which Spark executes even to explain it.
         ProcedureError: Spark cannot analyse the query.
         ZonemapError: The output of EXPLAIN has no section of zonemap.
     """
-    with as_text(query, spark) as (session, text):
+    with as_text(spark, query) as (session, text):
         if _may_be_executed(text):
             raise InvalidArgumentError(
                 "Cannot explain EXECUTE IMMEDIATE: Spark executes its statement, even to explain it. Explain the text "

@@ -6,7 +6,7 @@ import zonemap.core.eval.SegmentEvaluator
 import zonemap.core.predicate.{And, False, Predicate, True}
 import zonemap.core.rule.Match
 import zonemap.core.segment.Segment
-import zonemap.iceberg.report.{FileTotal, PlanStage, PlanStages, PlanStep}
+import zonemap.iceberg.report.{FileTotal, CountedStep, PlanSteps, PlanStep}
 import zonemap.iceberg.snapshot.SnapshotIndex
 
 /**
@@ -19,13 +19,13 @@ import zonemap.iceberg.snapshot.SnapshotIndex
  * files of the segment count as pruned by the first such condition. The files of such a segment of another machine
  * count as kept by partitions, because the plan has not loaded its partitions. Not thread-safe.
  */
-private[prune] final class StageCount(
+private[prune] final class StepCounter(
     index: SnapshotIndex,
     bound: BoundScan,
     hints: ScanHints,
     request: ScanRequest,
     trust: BoundsTrust) {
-  import StageCount._
+  import StepCounter._
 
   private val partitions = new PartitionPruner(id => PartitionPruner.filtersOf(bound.specs(id), request, bound))
 
@@ -57,7 +57,7 @@ private[prune] final class StageCount(
   def of(
       survivors: IndexedSeq[Bitmap],
       facts: Option[Seq[String]],
-      limited: Option[(Long, IndexedSeq[Bitmap])]): PlanStages = {
+      limited: Option[(Long, IndexedSeq[Bitmap])]): PlanSteps = {
     val steps = Seq(PlanStep.Partitions) ++ conditions.map(_.step) ++ facts.map(PlanStep.Facts) ++
       limited.map { case (rows, _) => PlanStep.Limit(rows) }
     val totals = Array.fill(steps.size + 1)(FileTotal.Zero)
@@ -70,9 +70,9 @@ private[prune] final class StageCount(
         facts.map(_ => survivors(i)) ++ limited.map { case (_, files) => files(i) }
       totalsOf(segment, each).zipWithIndex.foreach { case (total, step) => totals(step) += total }
     }
-    PlanStages(
+    PlanSteps(
       totals.head,
-      steps.zip(totals.zip(totals.tail)).map { case (step, (before, after)) => PlanStage(step, before, after) })
+      steps.zip(totals.zip(totals.tail)).map { case (step, (before, after)) => CountedStep(step, before, after) })
   }
 
   /**
@@ -138,7 +138,7 @@ private[prune] final class StageCount(
     else conditions.indexWhere(step => SegmentEvaluator.knownMatch(segment, step.condition.whole) == Match.None)
 }
 
-private[prune] object StageCount {
+private[prune] object StepCounter {
 
   private final case class Step(step: PlanStep, condition: BoundsCondition)
 

@@ -64,7 +64,7 @@ object PlanStep {
 }
 
 /** The files before and after one step of a plan. */
-final case class PlanStage(step: PlanStep, before: FileTotal, after: FileTotal) {
+final case class CountedStep(step: PlanStep, before: FileTotal, after: FileTotal) {
 
   /** Text such as "bounds of id: 366 -> 12 files, 2.2 GB -> 71.5 MB". */
   override def toString: String = s"${step.text}: ${FileTotal.change(before, after)}"
@@ -79,16 +79,16 @@ final case class PlanStage(step: PlanStep, before: FileTotal, after: FileTotal) 
  *
  * @param considered the live data files of the snapshot
  */
-final case class PlanStages(considered: FileTotal, stages: Seq[PlanStage]) {
+final case class PlanSteps(considered: FileTotal, steps: Seq[CountedStep]) {
 
   /** The files that the plan keeps. */
-  def planned: FileTotal = stages.lastOption.fold(considered)(_.after)
+  def planned: FileTotal = steps.lastOption.fold(considered)(_.after)
 
   /** The files that the steps of these kinds and all steps before them keep. */
-  def after(kinds: Set[String]): FileTotal = stages.filter(s => kinds(s.step.kind)).lastOption.fold(considered)(_.after)
+  def after(kinds: Set[String]): FileTotal = steps.filter(s => kinds(s.step.kind)).lastOption.fold(considered)(_.after)
 }
 
-object PlanStages {
+object PlanSteps {
   val ByPartitions: Set[String] = Set(PlanStep.Partitions.kind)
 
   /** The steps that evaluate bounds. */

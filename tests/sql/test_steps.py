@@ -35,7 +35,7 @@ def events(lake) -> str:
         for file in range(8)
     ]
     tables.append(spark, table, slices, COLUMNS)
-    spark.sql(f"CALL zonemap.system.build(table => '{table}', facts => 'values(s)', max_fact_share => 100.0)")
+    spark.sql(f"CALL zonemap.system.build_index(table => '{table}', facts => 'values(s)', max_fact_share => 100.0)")
     keys = tables.create(spark, "lake.q.staged_keys", "k BIGINT, name STRING")
     tables.append(spark, keys, [[(k, f"n{k}") for k in range(0, 3080, 10)]], "k BIGINT, name STRING")
     product.build(spark, keys)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of the procedures: each call returns one frozen object, which notebooks and rich show as a table."""
+"""Results about an index: each call returns one frozen object, which notebooks and rich show as a table."""
 
 from __future__ import annotations
 
@@ -175,6 +175,11 @@ class StatusResults(tuple[StatusResult, ...], Shown):
 
     __slots__ = ()
 
+    @classmethod
+    def from_rows(cls, of: str, rows: Iterable[Mapping[str, Any]]) -> Self:
+        """Reads the rows of all tables, of which each has its name in the column `table`."""
+        return cls(StatusResult.from_rows(str(row.get("table", of)), [row]) for row in rows)
+
     def _shown(self) -> tuple[str, list[dict[str, Any]]]:
         short = ("table", "verdict", "files_covered", "files_total", "lag_snapshots", "lag_seconds", "bytes", "problem")
         return f"{len(self):,} tables", [{name: getattr(one, name) for name in short} for one in self]
@@ -199,15 +204,15 @@ class PrewarmResult(OneRow):
 
 
 @dataclass(frozen=True)
-class MergedLevel:
-    """One level of the hierarchy before and after a merge.
+class CompactedLevel:
+    """One level of the hierarchy before and after ``compact``.
 
     Attributes:
         level: "micro", "hour" or "day".
-        segments_before: Number of segments of this level before the merge.
-        segments_after: Number of segments of this level after the merge.
-        bytes_before: Size of these segments in the store before the merge.
-        bytes_after: Size of these segments in the store after the merge.
+        segments_before: Number of segments of this level before the call.
+        segments_after: Number of segments of this level after the call.
+        bytes_before: Size of these segments in the store before the call.
+        bytes_after: Size of these segments in the store after the call.
     """
 
     level: str
@@ -218,8 +223,8 @@ class MergedLevel:
 
 
 @dataclass(frozen=True)
-class MergeResult(Shown):
-    """Result of ``merge``, level by level.
+class CompactResult(Shown):
+    """Result of ``compact``, level by level.
 
     Attributes:
         table: The table as named in the call.
@@ -227,7 +232,7 @@ class MergeResult(Shown):
     """
 
     table: str
-    levels: tuple[MergedLevel, ...]
+    levels: tuple[CompactedLevel, ...]
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the fields by name, ready for JSON."""
@@ -253,8 +258,8 @@ class GarbageFile:
 
 
 @dataclass(frozen=True)
-class GcResult(Shown):
-    """Files that ``gc`` deleted, or with ``dry_run`` would delete.
+class GarbageResult(Shown):
+    """Files that ``collect_garbage`` deleted, or with ``dry_run`` would delete.
 
     Attributes:
         table: The table as named in the call.

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from zonemap.common import optional_packages
 from zonemap.common.errors import JarNotFoundError, ProcedureError, ZonemapError
 from zonemap.common.version import SPARK_MINOR, __version__
-from zonemap.index.procedures import status
+from zonemap.index.namespace import index_status
 from zonemap.session import conf_sources, confs, spark_errors, spark_installation
 from zonemap.session.jar import jar_path
 from zonemap.session.spark_installation import pair
@@ -115,7 +115,7 @@ def _extension(spark: SparkSession, advice: str) -> Check:
     if procedures:
         return Check("extension", "ok", f"active, {procedures} procedures")
     try:
-        status(spark)
+        index_status(spark)
     except ProcedureError as error:
         return Check("extension", "failed", "loaded, but inactive", str(error))
     return Check("extension", "failed", "loaded, but inactive", "A warning in the driver's log names the reason.")
