@@ -23,9 +23,9 @@ TABLE_CALLS = {
         lambda spark, table: zonemap.Index(spark, table).clustering(["id"]),
         "compute the clustering of",
     ),
-    "history": (zonemap.history, "show the history of"),
+    "planned_scans": (lambda spark, table: zonemap.Index(spark, table).planned_scans(), "show the planned scans of"),
     "verify": (lambda spark, table: zonemap.Index(spark, table).verify(max_columns=1), "verify"),
-    "report": (zonemap.report, "show the status of"),
+    "report": (lambda spark, table: zonemap.Index(spark, table).report(), "show the status of"),
 }
 #: name -> the call with the text of a query, and its action in messages
 QUERY_CALLS = {

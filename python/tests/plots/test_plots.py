@@ -139,7 +139,7 @@ def test_another_value_is_refused(draw: Callable[[Any], Plot]) -> None:
 def test_results_without_numbers_name_the_next_step() -> None:
     with pytest.raises(ZonemapError, match="Run a query on an indexed table"):
         plots.files_kept(PlannedScans((scan(0, -1, -1),)))
-    with pytest.raises(ZonemapError, match=r"Call zonemap\.build first"):
+    with pytest.raises(ZonemapError, match=r"Call zonemap\.Index\.build first"):
         plots.levels(status(levels=""))
 
 
