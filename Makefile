@@ -158,9 +158,9 @@ bench-load: ## 64 query threads on 200 tables under a small cap, beside stock; r
 	dev/sbt "loadBenchmark/run $(call work,load) $(call result,load,load/results/load.json) $(if $(QUICK),quick,full)"
 	$(call provenance,$(call result,load,load/results/load.json))
 
-bench-report: | tools ## docs/guide/benchmarks.md and its plots, from the committed results
+bench-report: | tools ## docs/benchmarks.md and its plots, from the committed results
 	$(BIN)/pip install --quiet --disable-pip-version-check -r benchmarks/report/requirements.txt
-	cd benchmarks && ../$(BIN)/python -m report ../docs/guide
+	cd benchmarks && ../$(BIN)/python -m report ../docs
 
 clean: ## delete everything that was built or fetched
 	rm -rf $(VENV) build dist target jvm/*/target project/target project/project

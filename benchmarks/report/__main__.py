@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/guide/benchmarks.md and its plots: python -m report <docs/guide>, from the folder benchmarks."""
+"""Writes docs/benchmarks.md and its plots: python -m report <docs>, from the folder benchmarks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HEAD = """<!-- Generated from benchmarks/*/results by `make bench-report`: do no
 
 # How fresh, how big, how fast
 
-Every figure is from a result file in [benchmarks](../../benchmarks/README.md), which describes each suite and names the
+Every figure is from a result file in [benchmarks](../benchmarks/README.md), which describes each suite and names the
 command that repeats it. Stock Iceberg and the index ran in one process, by turns; figures are medians. The cases in
 which the index does not help are in the tables too. The CPU time of a process is measured in steps of 10 ms. Shorter
 plans were run many times in a row where tables are small; elsewhere their CPU time may be 0.

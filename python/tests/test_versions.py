@@ -14,7 +14,7 @@ RUNTIME = re.compile(r"^org\.apache\.iceberg:iceberg-spark-runtime-4\.1_2\.13:(\
 #: Matches a three-part version on a line after the word Iceberg, or after an option or key with iceberg in its name.
 NAMED = re.compile(r"(?<!py)iceberg\b[^\n|]*?[^\w.]v?(\d+\.\d+\.\d+)(?![\w.-]*\d)", re.IGNORECASE)
 #: Files that name versions of measurements or releases, or versions that only their own test cases use.
-ELSEWHERE = ("benchmarks/", "docs/guide/benchmarks.md", "CHANGELOG.md", "python/tests/", "jvm/spark/src/test/")
+ELSEWHERE = ("benchmarks/", "docs/benchmarks.md", "CHANGELOG.md", "python/tests/", "jvm/spark/src/test/")
 KINDS = (".md", ".py", ".scala", ".java", ".sbt", ".toml", ".txt", ".yaml", ".sh", ".tmpl", "Makefile")
 
 

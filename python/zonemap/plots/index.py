@@ -105,7 +105,8 @@ def _segments(result: StatusResult | CompactResult) -> Sequence[dict[str, Any]]:
         pairs = re.findall(r"(\S+)=(\d+)", result.levels or "")
         return [{"level": level, "when": "now", "segments": int(count)} for level, count in pairs]
     raise InvalidArgumentError(
-        f"Cannot plot {argument_checks.shown(result)} as levels: give the result of zonemap.Index.status or zonemap.Index.compact."
+        f"Cannot plot {argument_checks.shown(result)} as levels: give the result of "
+        "zonemap.Index.status or zonemap.Index.compact."
     )
 
 
