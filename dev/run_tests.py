@@ -38,7 +38,7 @@ AT_ONCE = 3  # a suite keeps less than one of two cores busy
 TOGETHER = (
     ("joins", "topk", "expressions", "facts", "trust", "readers"),
     ("sql",),
-    ("layouts",),
+    ("deployments",),
     ("differential",),
     ("ingest",),
     ("bugs", "store", "upkeep"),

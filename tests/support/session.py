@@ -30,7 +30,7 @@ PLAIN_JVM_FLAGS = (
 )
 #: Hadoop's local file system without its processes (support/java), which `make test` compiles. Without it, tests run too.
 QUICK_FILES = ROOT / "build" / "quick-files.jar"
-#: Suppresses Java's warning that an archive does not fit the class path, which some layouts change.
+#: Suppresses Java's warning that an archive does not fit the class path, which some deployments change.
 QUIET = "-Xlog:disable -Xlog:all=error:stderr"
 #: The class archive that `make test` writes (support/archive.py), so that JVMs do not parse Spark's classes again.
 ARCHIVE = ROOT / "build" / "spark-classes.jsa"

@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet
 from support import session
 from support.session import ROOT, STOCK
-from test_layouts import iceberg, ours
+from test_deployments import iceberg, ours
 
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
 

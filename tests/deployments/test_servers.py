@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 from support import guide, session
 from support.session import STOCK
-from test_layouts import ICEBERG_EXTENSION, OUR_EXTENSION, confs, iceberg, ours
+from test_deployments import ICEBERG_EXTENSION, OUR_EXTENSION, confs, iceberg, ours
 
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
 
