@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program of one layout: reads its orders from a JSON file, and writes its results as JSON lines to stdout.
+"""The program of one deployment: reads its orders from a JSON file, and writes its results as JSON lines to stdout.
 
     python driver.py orders.json        or        spark-submit ... driver.py orders.json
 
@@ -40,7 +40,7 @@ def start(orders: dict) -> Any:
 
 
 class Steps:
-    """The steps of a layout, one method each."""
+    """The steps of a deployment, one method each."""
 
     def __init__(self, spark: Any, orders: dict):
         self.spark, self.orders = spark, orders

@@ -45,7 +45,7 @@ def iceberg(version: str = session.BUILT_AGAINST) -> str:
 
 
 def confs(folder: Path, **more: str) -> dict[str, str]:
-    """Returns the confs that all layouts share: catalog, explain provider, and planning without background work."""
+    """Returns the confs that all deployments share: catalog, explain provider, and planning without background work."""
     return {
         "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
         "spark.sql.catalog.lake.type": "hadoop",
@@ -73,7 +73,7 @@ def confs(folder: Path, **more: str) -> dict[str, str]:
 
 
 @dataclass
-class Layout:
+class Deployment:
     """The configuration of a session.
 
     `submit`: the arguments of spark-submit; None: the driver starts with plain Python.
@@ -98,8 +98,8 @@ class Told:
         return self.events[name]
 
 
-def run(layout: Layout, folder: Path) -> Told:
-    """Runs the layout's driver; if the driver fails, the error shows its stderr."""
+def run(deployment: Deployment, folder: Path) -> Told:
+    """Runs the deployment's driver; if the driver fails, the error shows its stderr."""
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / "zonemap.log"
     (folder / "log4j2.properties").write_text(session.LOG4J.format(log=log))
@@ -107,10 +107,10 @@ def run(layout: Layout, folder: Path) -> Told:
     orders.write_text(
         json.dumps(
             {
-                "confs": {} if layout.submit else layout.confs,
-                "steps": layout.steps,
-                "remote": layout.remote,
-                "configure": layout.configure,
+                "confs": {} if deployment.submit else deployment.confs,
+                "steps": deployment.steps,
+                "remote": deployment.remote,
+                "configure": deployment.configure,
                 "folder": str(folder),
             }
         )
@@ -124,8 +124,8 @@ def run(layout: Layout, folder: Path) -> Told:
         "SPARK_LOCAL_IP": "127.0.0.1",
     }
     command = [sys.executable, str(DRIVER), str(orders)]
-    if layout.submit is not None:
-        arguments = layout.submit + [x for k, v in layout.confs.items() for x in ("--conf", f"{k}={v}")]
+    if deployment.submit is not None:
+        arguments = deployment.submit + [x for k, v in deployment.confs.items() for x in ("--conf", f"{k}={v}")]
         command = [str(Path(sys.executable).with_name("spark-submit")), *arguments, str(DRIVER), str(orders)]
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=240, check=False
@@ -133,7 +133,9 @@ def run(layout: Layout, folder: Path) -> Told:
     events = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"event"')]
     if not events or events[-1]["event"] != "end":
         told = events[-1].get("text", events[-1]) if events else done.stderr[-6000:]
-        pytest.fail(f"layout {layout.name} ended with {done.returncode} after {[e['event'] for e in events]}\n{told}")
+        pytest.fail(
+            f"deployment {deployment.name} ended with {done.returncode} after {[e['event'] for e in events]}\n{told}"
+        )
     assert done.returncode == 0, done.stderr[-6000:]
     return Told(events, log.read_text().splitlines() if log.exists() else [])
 
@@ -156,7 +158,7 @@ def check_query(told: dict, rows: list[list], *, mode: str, considered: int, kep
 
 
 def check_whole(told: Told) -> None:
-    """Checks the results of step `whole`, which are the same in every layout with Iceberg."""
+    """Checks the results of step `whole`, which are the same in every deployment with Iceberg."""
     assert told["build"]["rows"][0]["data_files"] == 8
     assert told["build"]["rows"][0]["segments"] == 1
     check_query(told["exact"], expected(*range(250, 261)), mode="EXACT", considered=8, kept=1)
@@ -210,8 +212,8 @@ def test_both_in_spark_jars(folder: Path) -> None:
     """Iceberg's extension comes first; the catalog of procedures is configured."""
     catalog = {"spark.sql.catalog.zonemap": "zonemap.spark.ZoneMapCatalog"}
     confs_of_a = confs(folder, **jars(iceberg(), ours(), ingest()), **catalog)
-    layout = Layout("A", confs_of_a, steps=["whole", "ingest", "catalog"])
-    told = run(layout, folder)
+    deployment = Deployment("A", confs_of_a, steps=["whole", "ingest", "catalog"])
+    told = run(deployment, folder)
     check_whole(told)
     check_ingest(told)
     assert {row[-1] for row in told["procedures"]["rows"]} >= {
@@ -225,19 +227,19 @@ def test_both_in_spark_jars(folder: Path) -> None:
 def test_submitted_with_our_extension_first(folder: Path) -> None:
     """spark-submit --jars, with the product's jar and extension before Iceberg's."""
     order = {"spark.sql.extensions": f"{OUR_EXTENSION},{ICEBERG_EXTENSION}"}
-    layout = Layout("A reversed", confs(folder, **order), submit=["--jars", f"{ours()},{iceberg()}"])
-    check_whole(run(layout, folder))
+    deployment = Deployment("A reversed", confs(folder, **order), submit=["--jars", f"{ours()},{iceberg()}"])
+    check_whole(run(deployment, folder))
 
 
 def test_our_extension_alone(folder: Path) -> None:
     """The product works without Iceberg's SQL extension."""
     alone = {"spark.sql.extensions": OUR_EXTENSION}
-    check_whole(run(Layout("A alone", confs(folder, **jars(iceberg(), ours()), **alone)), folder))
+    check_whole(run(Deployment("A alone", confs(folder, **jars(iceberg(), ours()), **alone)), folder))
 
 
 def test_iceberg_below_us(folder: Path) -> None:
     """Iceberg is on Spark's own class path, and the product's jar is added: two class loaders."""
-    check_whole(run(Layout("B", confs(folder, **jars(ours()), **on_class_path(iceberg()))), folder))
+    check_whole(run(Deployment("B", confs(folder, **jars(ours()), **on_class_path(iceberg()))), folder))
 
 
 def test_iceberg_above_us(folder: Path) -> None:
@@ -245,8 +247,8 @@ def test_iceberg_above_us(folder: Path) -> None:
     the product's classes again, and builds stay local."""
     added = jars(iceberg(), ingest())
     more = {"spark.sql.catalog.zonemap": "zonemap.spark.ZoneMapCatalog", **added, **on_class_path(ours())}
-    layout = Layout("C", confs(folder, **more), steps=["whole", "segments", "ingest"])
-    told = run(layout, folder)
+    deployment = Deployment("C", confs(folder, **more), steps=["whole", "segments", "ingest"])
+    told = run(deployment, folder)
     check_whole(told)
     check_ingest(told)
     assert told["build_job"]["rows"][0]["segments"] == SEGMENTS
@@ -261,7 +263,7 @@ def test_without_iceberg(folder: Path) -> None:
     plain = {
         k: v for k, v in confs(folder, **jars(ours()), **alone).items() if not k.startswith("spark.sql.catalog.lake")
     }
-    told = run(Layout("D", plain, steps=["without_iceberg"]), folder)
+    told = run(Deployment("D", plain, steps=["without_iceberg"]), folder)
     assert told["plain"]["rows"] == [[50, sum(range(50, 100))]]
     assert told["plain"]["counter"] == 0
     assert "inactive: Iceberg's Spark runtime is not on the class path" in told["plain"]["explain"]
@@ -279,8 +281,8 @@ def test_executors_of_their_own(folder: Path, serializer: str) -> None:
         "spark.serializer": f"org.apache.spark.serializer.{serializer}",
     }
     own = jars(iceberg(), ours(), ingest())
-    layout = Layout(serializer, confs(folder, **own, **cluster), steps=["whole", "job", "ingest"])
-    told = run(layout, folder)
+    deployment = Deployment(serializer, confs(folder, **own, **cluster), steps=["whole", "job", "ingest"])
+    told = run(deployment, folder)
     check_whole(told)
     check_ingest(told)
     assert told["build_job"]["rows"][0]["segments"] == SEGMENTS
@@ -298,10 +300,10 @@ def test_spark_connect(folder: Path) -> None:
     server = {k: v for k, v in confs(folder, **jars(iceberg())).items() if k != "spark.master"}
     server["spark.sql.extensions"] = ICEBERG_EXTENSION
     del server["spark.sql.extendedExplainProviders"]
-    layout = Layout(
+    deployment = Deployment(
         "G", server, remote="local[2]", configure={"ingest": True}, steps=["whole", "python_package", "ingest"]
     )
-    told = run(layout, folder)
+    told = run(deployment, folder)
     check_ingest(told)
     assert told["session"]["kind"].startswith("pyspark.sql.connect.")
     check_whole(told)
@@ -311,4 +313,4 @@ def test_spark_connect(folder: Path) -> None:
 
 def test_the_newer_iceberg(folder: Path) -> None:
     """The same product jar with the newer Iceberg of dev/jars.txt."""
-    check_whole(run(Layout("H", confs(folder, **jars(iceberg(session.NEWER), ours()))), folder))
+    check_whole(run(Deployment("H", confs(folder, **jars(iceberg(session.NEWER), ours()))), folder))

@@ -53,17 +53,17 @@ STATES = {
     (
         "advise",
         "unindexed",
-    ): r"NOT_COVERED, .*\. CALL zonemap\.system\.build\(table => 'lake\.mistakes\.unindexed'\) indexes",
+    ): r"NOT_COVERED, .*\. CALL zonemap\.system\.build_index\(table => 'lake\.mistakes\.unindexed'\) indexes",
     ("clustering", "empty"): r"the table has no snapshot\. Write to the table first\.$",
     (
         "clustering",
         "unindexed",
-    ): r"NOT_COVERED, .*\. CALL zonemap\.system\.build\(table => 'lake\.mistakes\.unindexed'\)",
+    ): r"NOT_COVERED, .*\. CALL zonemap\.system\.build_index\(table => 'lake\.mistakes\.unindexed'\)",
     ("verify", "empty"): r"the table has no snapshot\. Write to the table first\.$",
     (
         "verify",
         "unindexed",
-    ): r"does not cover its current snapshot\. CALL zonemap\.system\.build\(table => 'lake\.mistakes",
+    ): r"does not cover its current snapshot\. CALL zonemap\.system\.build_index\(table => 'lake\.mistakes",
 }
 QUERIES = {
     "": r"it is empty\. Give the text of a SELECT\.$",

@@ -220,14 +220,14 @@ def test_status_and_explain_name_what_would_prove_more(spark, native, imported, 
 
     assert told(native) == ""
     assert told(imported) == ""
-    of_v = "footers do not prove the bounds of v (4 files); build(facts => 'bounds(c)') reads the values"
+    of_v = "footers do not prove the bounds of v (4 files); build_index(facts => 'bounds(c)') reads the values"
     assert told(unknown_nulls(spark, "told_of_nulls")) == of_v
     table = "lake.trust.told"
     spark.sql(f"{SELECT.format(0, 20)}").write.parquet(str(tmp_path / "files"))
     import_files(spark, table, tmp_path / "files", COLUMNS, footers=0)
     before = told(table)
     assert before.startswith("bounds of 1 files prune only by Iceberg's own filter, since nothing proves them")
-    (call,) = re.findall(r"CALL zonemap\.system\.refresh\(.*?\)", before)
+    (call,) = re.findall(r"CALL zonemap\.system\.refresh_index\(.*?\)", before)
     spark.sql(call).collect()
     assert told(table) == ""
     refuted = told(counts_of_commits(spark, "told_of_commits"))

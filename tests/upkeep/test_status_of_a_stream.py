@@ -114,7 +114,7 @@ def test_upkeep_off_leaves_a_table_behind(spark) -> None:
         append(spark, table, 100)
         found = zonemap.Index(spark, table).status()
         assert (found.verdict, found.lag_snapshots, found.files_covered, found.files_total) == ("behind", 1, 2, 3)
-        assert found.problem.endswith("upkeep.mode=off follows no commits, and refresh indexes them")
+        assert found.problem.endswith("upkeep.mode=off follows no commits, and refresh_index indexes them")
         assert zonemap.Index(spark, table).refresh().data_files == 3
         assert zonemap.Index(spark, table).status().verdict == "fresh"
 

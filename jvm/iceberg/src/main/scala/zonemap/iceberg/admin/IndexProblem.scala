@@ -28,7 +28,7 @@ private[admin] object IndexProblem {
       case UpkeepMode.Memory => "upkeep.mode=memory writes nothing"
       case UpkeepMode.Auto if !found.index.storeState.exists =>
         "upkeep.mode=auto writes only if a build has created a store"
-      case _ => workOf(found).getOrElse("no write of it is queued, and the next refresh writes it")
+      case _ => workOf(found).getOrElse("no write of it is queued, and the next refresh_index writes it")
     }
 
   private def notCovered(found: Findings): String =
@@ -45,9 +45,9 @@ private[admin] object IndexProblem {
 
   private def whyBehind(found: Findings): String =
     workOf(found).getOrElse {
-      if (found.settings.upkeep == UpkeepMode.Off) "upkeep.mode=off follows no commits, and refresh indexes them"
+      if (found.settings.upkeep == UpkeepMode.Off) "upkeep.mode=off follows no commits, and refresh_index indexes them"
       else if (found.isWithinPace) "the commits are younger than upkeep may take"
-      else "no upkeep follows the commits, and the next query or refresh indexes them"
+      else "no upkeep follows the commits, and the next query or refresh_index indexes them"
     }
 
   /** How the work of upkeep on the snapshot goes; `None` if there is none. */

@@ -60,13 +60,13 @@ private[zonemap] final class StoreGc(warned: Recent[String]) {
         warn(
           store,
           snapshotId,
-          s"was written by a later release: ${e.getMessage}. gc retains files that versions name while it exists.")
+          s"was written by a later release: ${e.getMessage}. collect_garbage retains files that versions name while it exists.")
         Unknown
       case e: CorruptIndexException =>
         warn(
           store,
           snapshotId,
-          s"is damaged: ${e.getMessage}. Queries of snapshot $snapshotId of ${table.name()} do not use it, and gc " +
+          s"is damaged: ${e.getMessage}. Queries of snapshot $snapshotId of ${table.name()} do not use it, and collect_garbage " +
             "deletes it once it is older than older_than_hours."
         )
         Damaged(e.getMessage)

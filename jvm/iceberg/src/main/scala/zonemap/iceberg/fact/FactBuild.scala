@@ -304,7 +304,7 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
       .getOrElse(
         throw new IllegalStateException(
           s"Cannot build facts of '${table.name()}': the index of snapshot ${snapshot.snapshotId()} is no longer " +
-            "available. Call build again."))
+            "available. Call build_index again."))
 }
 
 private[zonemap] object FactBuild {

@@ -47,12 +47,12 @@ private[zonemap] final case class BoundsLevels(
       Option.when(unread > 0)(s"CALL $call reads the footers of $unread of them, which may prove them"),
       Option.when(refuted > 0)(
         s"no footer proves $refuted files: it was read and does not agree, or the file is neither a Parquet nor an ORC file; " +
-          "rewrite_data_files writes them anew, and build(facts => 'bounds(c)') reads the values of a column"),
+          "rewrite_data_files writes them anew, and build_index(facts => 'bounds(c)') reads the values of a column"),
       Option.when(unproven.nonEmpty) {
         val columns = unproven.toSeq.sorted.map { case (id, files) =>
           s"${ColumnNames.of(schema, ColumnId(id))} (${if (files == 1) "1 file" else s"$files files"})"
         }
-        s"footers do not prove the bounds of ${columns.mkString(", ")}; build(facts => 'bounds(c)') reads the values"
+        s"footers do not prove the bounds of ${columns.mkString(", ")}; build_index(facts => 'bounds(c)') reads the values"
       }
     ).flatten
   }

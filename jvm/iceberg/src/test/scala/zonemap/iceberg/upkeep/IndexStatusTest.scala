@@ -97,9 +97,9 @@ class IndexStatusTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAnd
     assert(status(t).problem.endsWith("2 snapshots behind the table: the commits are younger than upkeep may take"))
     assert(
       status(t, laterMillis = anHour).problem
-        .endsWith("no upkeep follows the commits, and the next query or refresh indexes them"))
+        .endsWith("no upkeep follows the commits, and the next query or refresh_index indexes them"))
     assert(verdicts(t, Planning.Off) == (("behind", "behind")))
-    assert(status(t, Planning.Off).problem.endsWith("upkeep.mode=off follows no commits, and refresh indexes them"))
+    assert(status(t, Planning.Off).problem.endsWith("upkeep.mode=off follows no commits, and refresh_index indexes them"))
   }
 
   test("the manifest list is read once if the snapshot is not covered, no manifest is, and no version is read twice") {
@@ -132,7 +132,7 @@ class IndexStatusTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAnd
       assert(found.verdict == "behind" && found.coveredSnapshotId == built && found.lagSnapshots == -1)
       assert(
         found.problem == "the index covers no retained ancestor of the snapshot: no upkeep follows the commits, and the " +
-          "next query or refresh indexes them")
+          "next query or refresh_index indexes them")
       process.admin.refresh(t.table.load(), t.table.current, Maintained.Persist, new LocalRunner(_))
       assert(verdicts(t) == (("fresh", "fresh")))
     }
@@ -203,7 +203,7 @@ class IndexStatusTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAnd
     val held = status(t, Planning.Off)
     assert(held.covered && held.verdict == "not persisted: upkeep.mode=off writes nothing")
     assert(files(held) == ((7L, 7L)) && snapshots(held) == ((2, 3)) && held.lagSeconds == 0.0)
-    assert(status(t).verdict == "not persisted: no write of it is queued, and the next refresh writes it")
+    assert(status(t).verdict == "not persisted: no write of it is queued, and the next refresh_index writes it")
     process.admin.refresh(t.table.load(), t.table.current, Maintained.Persist, new LocalRunner(_))
     assert(verdicts(t) == (("fresh", "fresh")) && status(t).problem == "")
   }

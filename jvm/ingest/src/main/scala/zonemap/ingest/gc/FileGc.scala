@@ -40,7 +40,7 @@ private[ingest] class FileGc(
       throw new IllegalStateException(
         s"Cannot collect garbage of '$folder': the listing of the folder lacks ${missing.size} of the files that " +
           s"snapshots refer to, among them '${missing.min}'. Nothing was deleted. Find out whether files of the table " +
-          "are missing; if a snapshot expired meanwhile, run gc again.")
+          "are missing; if a snapshot expired meanwhile, run ingest_collect_garbage again.")
   }
 
   /** G1, then G2. */
@@ -59,7 +59,7 @@ private[ingest] class FileGc(
     else if (rounds < FileGc.MaxRounds) stable(again, rounds + 1)
     else
       throw new IllegalStateException(
-        "Cannot read the files of the queue: records move faster than they can be read. Run gc again at a quieter time.")
+        "Cannot read the files of the queue: records move faster than they can be read. Run ingest_collect_garbage again at a quieter time.")
   }
 }
 

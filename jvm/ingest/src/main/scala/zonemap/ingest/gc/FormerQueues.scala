@@ -38,7 +38,7 @@ private[gc] final class FormerQueues(io: FileIO, root: String, tableLocation: St
       s"$parent/$base/$queue/${SpoolNames.Pending}",
       records.map(_.sizeBytes).sum,
       s"${records.size} pending records of another table that had this table's folder. If that table was dropped, " +
-        "nobody will commit them: delete the folder by hand, and gc deletes their data files"
+        "nobody will commit them: delete the folder by hand, and ingest_collect_garbage deletes their data files"
     )
   }
 

@@ -112,7 +112,7 @@ private[zonemap] final class LaneWriter private (
     if (files.isEmpty) refuse("it has no data files. Append records with data only.")
     if (ageMillis > settings.maxFileAgeMillis)
       refuse(
-        s"its data files were begun ${ageMillis / 1000} s ago, and gc may have deleted files that are older than " +
+        s"its data files were begun ${ageMillis / 1000} s ago, and ingest_collect_garbage may have deleted files that are older than " +
           s"${settings.maxFileAgeMillis / 1000} s. Write the files again.")
     val specs = target.operations.current().specsById()
     files.find(file => !specs.containsKey(file.specId())).foreach { file =>

@@ -202,7 +202,7 @@ private[zonemap] final class DiagnosticProcedures(process: SparkProcess, history
     ),
     ResultColumn.schema(historyColumns)
   ) { (spark, arguments) =>
-    val name = arguments.optionalText("table").map(IcebergTables.load(spark, _, "show the history of").name())
+    val name = arguments.optionalText("table").map(IcebergTables.load(spark, _, "show the planned scans of").name())
     runs.await(spark.sparkContext)
     history.newest
       .filter(scan => name.forall(_ == scan.table))

@@ -164,7 +164,7 @@ class HistoryTest extends SharedSession {
 
   test("mistakes") {
     val unknown = intercept[Exception](history("table => 'lake.db.nope'"))
-    assert(unknown.toString.contains("Cannot show the history of 'lake.db.nope'"), unknown)
+    assert(unknown.toString.contains("Cannot show the planned scans of 'lake.db.nope'"), unknown)
     assert(intercept[Exception](history("max_scans => -1")).toString.contains("'max_scans'"))
   }
 }

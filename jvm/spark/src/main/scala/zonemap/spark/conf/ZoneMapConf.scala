@@ -270,8 +270,8 @@ private[zonemap] object ZoneMapConf {
     Prefix + "upkeep.maintainFacts.enabled",
     "false",
     "true, false",
-    "Build the facts of a table (see build(facts => ...)) for new data files: in the background after upkeep has " +
-      "written a snapshot to the table's store, and in refresh, which zonemap follow calls. Spark jobs read each of " +
+    "Build the facts of a table (see build_index(facts => ...)) for new data files: in the background after upkeep has " +
+      "written a snapshot to the table's store, and in refresh_index, which zonemap follow calls. Spark jobs read each of " +
       "these files once.",
     flag
   )
