@@ -51,7 +51,7 @@ private[plan] final class FilePlan(
     Option(request.snapshot.summary()).flatMap(summary => Option(summary.get(property))).flatMap(_.toLongOption)
 
   /** Makes the report; called after the tasks are made. */
-  def report(table: String, tasks: TaskCounts, millis: Double, countsStages: Boolean): PlanReport =
+  def report(table: String, tasks: TaskCounts, millis: Double, countsRuns: Boolean): PlanReport =
     new PlanReport(
       table,
       request.snapshot.snapshotId(),
@@ -63,7 +63,8 @@ private[plan] final class FilePlan(
       tasks.bytes,
       stated(SnapshotSummary.TOTAL_RECORDS_PROP),
       tasks.rows,
-      Option.when(countsStages)(() => StoreBudget.within(budget)(selection.stages())),
+      Some(() => StoreBudget.within(budget)(selection.stages())),
+      countsRuns,
       conditions => StoreBudget.within(budget)(selection.removing(conditions)),
       bound.describe,
       hints.topK.map(_.description),

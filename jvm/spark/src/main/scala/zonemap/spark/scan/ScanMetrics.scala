@@ -40,13 +40,13 @@ private[zonemap] object ScanMetrics {
   /** The values of the metrics as far as they are known now, by name. The history shows the same counts. */
   def values(scan: Scan): Map[String, Long] = {
     val stages = steps(scan).flatMap(_._2)
-    IcebergScans.report(scan).foreach(_.counted.put(stages))
+    IcebergScans.report(scan).filter(_.countsRuns).foreach(_.counted.put(stages))
     val byKind = stages.groupMapReduce(stage => OfKind(stage.step.kind)._1)(_.prunedFiles)(_ + _)
     byKind + (Bytes._1 -> stages.flatMap(_.prunedBytes).sum)
   }
 
   private def steps(scan: Scan): Seq[(PlanStep, Option[PlanStage])] = {
-    val ofPlan = IcebergScans.report(scan).flatMap(_.stages).toSeq.flatMap(_.stages)
+    val ofPlan = IcebergScans.report(scan).flatMap(_.stagesOfRun).toSeq.flatMap(_.stages)
     ofPlan.map(stage => (stage.step, Some(stage))) ++ ownSteps(scan)
   }
 

@@ -43,7 +43,7 @@ class ZoneMapConfTest extends AnyFunSuite {
     ("topk", "false", false, _.topK),
     ("limit", "false", false, _.limit),
     ("aggregates.enabled", "false", false, _.aggregates),
-    ("stages.enabled", "false", false, _.planner.countStages),
+    ("stages.enabled", "true", true, _.planner.countStages),
     ("shadow", "true", true, _.planner.shadow),
     ("shadow.sample", "0", 0.0, _.shadowSample),
     ("shadow.sample", "0.25", 0.25, _.shadowSample),
