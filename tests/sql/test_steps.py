@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,13 @@ FILES = 32
 COLUMNS = "id BIGINT, day INT, x BIGINT, s STRING"
 SUPPORT = Path(__file__).resolve().parents[1] / "support"
 PREFIX = "zonemapFiles"
+
+
+@pytest.fixture
+def counting(spark) -> Iterator[None]:
+    """Executions count the steps of their plans."""
+    with product.raw_conf(spark, {"spark.sql.zonemap.steps.enabled": "true"}):
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +130,9 @@ CASES = {
 
 @pytest.mark.parametrize("adaptive", ["true", "false"])
 @pytest.mark.parametrize("case", CASES)
-def test_metrics_sum_up_to_the_files_that_are_not_read(spark, events: str, sizes, case: str, adaptive: str) -> None:
+def test_metrics_sum_up_to_the_files_that_are_not_read(
+    spark, events: str, sizes, case: str, adaptive: str, counting: None
+) -> None:
     query, files, expected = CASES[case]
     with product.raw_conf(spark, {"spark.sql.adaptive.enabled": adaptive}):
         done = plans.execute(spark.sql(query.format(t=events)))
@@ -173,7 +183,25 @@ def test_subqueries_and_cached_plans_have_their_own_lines(spark, events: str) ->
     assert "cached: Spark reads these files when it fills its cache, and not again" in section
 
 
-def test_a_history_server_without_the_product_shows_metrics_and_text(spark, events: str, sizes, tmp_path) -> None:
+def test_executions_count_no_steps_by_default(spark, events: str, sizes, tmp_path) -> None:
+    (found,) = plans.execute(spark.sql(CASES["both"][0].format(t=events))).metrics
+    assert not any(name.startswith("zonemap") for name in found) and found["skippedDataFiles"] == 30
+    query = CASES["join at run time"][0].format(t=events)
+    joined = [m.get("zonemapFilesSkippedByJoinKeys") for m in plans.execute(spark.sql(query)).metrics]
+    assert 30 in joined, "keys at run time are counted by the removal of files"
+    (ran,) = starts(logged(spark, [CASES["both"][0].format(t=events)], tmp_path))
+    assert "kept after partitions" not in ran and "kept after zones: 2\n" in ran
+
+
+def starts(log: Path) -> list[str]:
+    """The plan of each execution of an event log, as the SQL tab shows it."""
+    events = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    return [e["physicalPlanDescription"] for e in events if e["Event"].endswith("SparkListenerSQLExecutionStart")]
+
+
+def test_a_history_server_without_the_product_shows_metrics_and_text(
+    spark, events: str, sizes, tmp_path, counting: None
+) -> None:
     target = tables.create(spark, "lake.q.staged_target", COLUMNS, props={"write.merge.mode": "merge-on-read"})
     spark.sql(f"INSERT INTO {target} SELECT * FROM {events}")
     product.build(spark, target)

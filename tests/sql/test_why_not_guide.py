@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from support import guide, session
+from support import guide, product, session
 from support.session import ROOT, STOCK
 
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
@@ -19,7 +19,8 @@ def results(lake) -> dict[str, list]:
     """The rows of each procedure that the page calls, and the names that its Python defines."""
     spark = session.get()
     spark.sql("DROP TABLE IF EXISTS lake.db.visits")
-    found, names = guide.run(PAGE, spark)
+    with product.raw_conf(spark, {"spark.sql.zonemap.steps.enabled": "true"}):
+        found, names = guide.run(PAGE, spark)
     return found | {"python": [names]}
 
 

@@ -64,7 +64,7 @@ class PlannedScan:
         limit: Rows of a LIMIT that left out files; else -1.
         milliseconds: Time from the request to the last task.
         runs: Executions of the query, those that failed included; 0 if it was only planned, as by EXPLAIN.
-        steps: The steps of the plan in order; empty until the query is executed or explained, and if Iceberg planned.
+        steps: The steps of the plan in order; empty unless the query was explained, or executed with `steps.enabled`.
     """
 
     planned_at: datetime

@@ -136,20 +136,16 @@ private[zonemap] object ExpressionConverter {
       case other                       => Unknown(s"$other NaN")
     }
 
-  /** A NaN element becomes a test for NaN; an element that cannot be encoded makes the whole set `Unknown`. */
+  /** An element that cannot be encoded makes the whole set `Unknown`. */
   private def onSet[T](column: ColumnRef, op: Expression.Operation, elements: Iterable[T]): Predicate = {
-    val (nans, numbers) = elements.partition(e => NaNUtil.isNaN(e))
-    val encoded = numbers.flatMap(e => IcebergValues.encodeLiteral(column.columnType, e))
-    if (encoded.size != numbers.size) Unknown(s"IN of ${column.columnType.text}")
+    val encoded = elements.flatMap(e => IcebergValues.encodeLiteral(column.columnType, e))
+    if (encoded.size != elements.size) Unknown(s"IN of ${column.columnType.text}")
     else {
       val values = SortedValues.of(encoded)
       op match {
-        case Expression.Operation.IN if nans.isEmpty     => In(column, values)
-        case Expression.Operation.IN                     => Or(Seq(In(column, values), IsNaN(column)))
-        case Expression.Operation.NOT_IN if nans.isEmpty => NotInOrNull(column, values)
-        case Expression.Operation.NOT_IN =>
-          And(Seq(NotInOrNull(column, values), NotNaN(column)))
-        case other => Unknown(other.toString)
+        case Expression.Operation.IN     => In(column, values)
+        case Expression.Operation.NOT_IN => NotInOrNull(column, values)
+        case other                       => Unknown(other.toString)
       }
     }
   }

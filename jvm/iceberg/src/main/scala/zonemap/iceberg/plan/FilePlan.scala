@@ -51,7 +51,7 @@ private[plan] final class FilePlan(
     Option(request.snapshot.summary()).flatMap(summary => Option(summary.get(property))).flatMap(_.toLongOption)
 
   /** Makes the report; called after the tasks are made. */
-  def report(table: String, tasks: TaskCounts, millis: Double, countsSteps: Boolean): PlanReport =
+  def report(table: String, tasks: TaskCounts, millis: Double, countsRuns: Boolean): PlanReport =
     new PlanReport(
       table,
       request.snapshot.snapshotId(),
@@ -63,7 +63,8 @@ private[plan] final class FilePlan(
       tasks.bytes,
       stated(SnapshotSummary.TOTAL_RECORDS_PROP),
       tasks.rows,
-      Option.when(countsSteps)(() => StoreBudget.within(budget)(selection.steps())),
+      Some(() => StoreBudget.within(budget)(selection.steps())),
+      countsRuns,
       conditions => StoreBudget.within(budget)(selection.removing(conditions)),
       bound.describe,
       hints.topK.map(_.description),

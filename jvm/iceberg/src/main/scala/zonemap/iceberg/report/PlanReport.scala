@@ -16,7 +16,8 @@ import zonemap.core.predicate.Predicate
  * @param keptBytes size of the planned files (0 when Iceberg planned)
  * @param consideredRows rows of all live files by the snapshot's summary; `None` if Iceberg planned
  * @param keptRows rows of the planned files, deleted rows included (0 when Iceberg planned)
- * @param countSteps counts the files before and after each step of the plan, on first use; `None` if that is off
+ * @param countSteps counts the files before and after each step of the plan, on first use; `None` for stock plans
+ * @param countsRuns whether an execution of the query counts the steps; EXPLAIN and why_not always do
  * @param topK the bound of the first rows, as text for people
  * @param limit the number of wanted rows, if only as many files were planned as hold them
  * @param facts the effect of facts beyond bounds, if some of them can evaluate a part of the filter
@@ -36,6 +37,7 @@ final class PlanReport(
     val consideredRows: Option[Long],
     val keptRows: Long,
     countSteps: Option[() => PlanSteps],
+    private[zonemap] val countsRuns: Boolean,
     countRemoving: Seq[(Predicate, Predicate)] => Seq[Boolean],
     val predicate: String,
     val topK: Option[String],
@@ -54,8 +56,8 @@ final class PlanReport(
   private[zonemap] val counted: CountedSteps = new CountedSteps
 
   /**
-   * The steps of the plan; empty if the settings count none, or if the index of the snapshot cannot be read any more.
-   * The first call evaluates the conditions of the scan again, at about the cost of the plan itself.
+   * The steps of the plan; empty if the index of the snapshot cannot be read any more. The first call evaluates
+   * the conditions of the scan again, at about the cost of the plan itself.
    */
   lazy val steps: Option[PlanSteps] =
     try
@@ -66,9 +68,12 @@ final class PlanReport(
       }
     catch { case Survivable(_) => None }
 
+  /** The steps as an execution of the query shows them; empty if the settings count none for executions. */
+  private[zonemap] def stepsOfRun: Option[PlanSteps] = if (countsRuns) steps else None
+
   /**
-   * Whether each condition of the filter removes a file of the snapshot; `None` if the settings count no steps, or if
-   * the index of the snapshot cannot be read any more. It evaluates each condition at about the cost of a plan.
+   * Whether each condition of the filter removes a file of the snapshot; `None` if the index of the snapshot cannot be
+   * read any more. It evaluates each condition at about the cost of a plan.
    *
    * @param conditions the part that Iceberg evaluates too, and the part that only the index evaluates
    */
@@ -116,6 +121,7 @@ object PlanReport {
       None,
       0,
       None,
+      false,
       _.map(_ => false),
       "",
       None,

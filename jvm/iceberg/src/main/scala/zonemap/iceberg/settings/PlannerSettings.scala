@@ -15,7 +15,7 @@ package zonemap.iceberg.settings
  * @param cold the limits of the local cache for files of stores that are not local
  * @param segmentRows the number of entries of a segment at which a build aims; a build of several segments is a Spark
  *   job
- * @param countSteps whether the files and bytes before and after each step of a plan are counted, for people
+ * @param countSteps whether executions count the files and bytes before and after each step of a plan, for people
  * @param maintenance when segments are merged, written to the store and released
  */
 final case class PlannerSettings(
@@ -28,7 +28,7 @@ final case class PlannerSettings(
     hotMaxBytes: Long = 512L << 20,
     cold: ColdSettings = ColdSettings(),
     segmentRows: Int = PlannerSettings.SegmentRows,
-    countSteps: Boolean = true,
+    countSteps: Boolean = false,
     maintenance: MaintenanceSettings = MaintenanceSettings())
 
 private[zonemap] object PlannerSettings {

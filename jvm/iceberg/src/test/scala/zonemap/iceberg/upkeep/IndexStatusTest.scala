@@ -99,7 +99,8 @@ class IndexStatusTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAnd
       status(t, laterMillis = anHour).problem
         .endsWith("no upkeep follows the commits, and the next query or refresh_index indexes them"))
     assert(verdicts(t, Planning.Off) == (("behind", "behind")))
-    assert(status(t, Planning.Off).problem.endsWith("upkeep.mode=off follows no commits, and refresh_index indexes them"))
+    assert(
+      status(t, Planning.Off).problem.endsWith("upkeep.mode=off follows no commits, and refresh_index indexes them"))
   }
 
   test("the manifest list is read once if the snapshot is not covered, no manifest is, and no version is read twice") {

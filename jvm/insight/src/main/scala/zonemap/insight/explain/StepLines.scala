@@ -3,41 +3,45 @@ package zonemap.insight.explain
 
 import zonemap.iceberg.report.{ByteText, FileTotal, PlanReport, CountedStep, PlanSteps, PlanStep}
 
-/** The lines of EXPLAIN about the steps of a plan: the files and bytes that each step keeps. */
-private[explain] object StepLines {
+/**
+ * The lines of EXPLAIN about the steps of a plan: the files and bytes that each step keeps.
+ *
+ * @param steps the steps; `None` if they are not counted, and then the lines have the files of the whole plan
+ */
+private[explain] final class StepLines(report: PlanReport, steps: Option[PlanSteps]) {
 
-  def of(report: PlanReport): Seq[String] =
-    Seq(s"files considered: ${report.considered}${bytes(report.steps.map(_.considered))}") ++
-      report.steps.map(s => s"kept after partitions: ${text(s.after(PlanSteps.ByPartitions))}") ++
-      zones(report) ++
+  def all: Seq[String] =
+    Seq(s"files considered: ${report.considered}${bytes(steps.map(_.considered))}") ++
+      steps.map(s => s"kept after partitions: ${text(s.after(PlanSteps.ByPartitions))}") ++
+      zones ++
       report.facts.map { facts =>
         val answered = if (facts.answered.isEmpty) "" else facts.answered.mkString(" (", ", ", ")")
-        s"kept after facts: ${facts.kept}$answered${bytes(after(report, PlanStep.Facts(Nil).kind))}"
+        s"kept after facts: ${facts.kept}$answered${bytes(after(PlanStep.Facts(Nil).kind))}"
       } ++
       Seq(s"predicate: ${report.predicate}") ++
       report.topK.map(bound => s"top-k bound: $bound") ++
       report.limit.map { rows =>
-        s"limit $rows: ${report.kept} of ${report.considered} files${bytes(report.steps.map(_.planned))}"
+        s"limit $rows: ${report.kept} of ${report.considered} files${bytes(steps.map(_.planned))}"
       } ++
       report.evidence
 
   /** The files that bounds keep, and below it each step with bounds that has pruned a file. */
-  private def zones(report: PlanReport): Seq[String] = {
-    val kept = report.steps.map(_.after(PlanSteps.ByPartitions ++ PlanSteps.ByBounds))
+  private def zones: Seq[String] = {
+    val kept = steps.map(_.after(PlanSteps.ByPartitions ++ PlanSteps.ByBounds))
     s"kept after zones: ${kept.fold(report.facts.fold(report.kept)(_.evaluated).toString)(text)}" +:
-      deciding(report).map(counted => s"  $counted")
+      deciding.map(counted => s"  $counted")
   }
 
-  private def deciding(report: PlanReport): Seq[CountedStep] =
-    report.steps.toSeq
+  private def deciding: Seq[CountedStep] =
+    steps.toSeq
       .flatMap(_.steps)
       .filter(c => PlanSteps.ByBounds(c.step.kind) && c.prunedFiles > 0)
 
   /** The subjects of the lines about steps with bounds. */
-  def subjects(report: PlanReport): Set[String] = deciding(report).map(_.step.text).toSet
+  def subjects: Set[String] = deciding.map(_.step.text).toSet
 
-  private def after(report: PlanReport, kind: String): Option[FileTotal] =
-    report.steps.flatMap(_.steps.find(_.step.kind == kind)).map(_.after)
+  private def after(kind: String): Option[FileTotal] =
+    steps.flatMap(_.steps.find(_.step.kind == kind)).map(_.after)
 
   private def text(total: FileTotal): String = s"${total.files}${bytes(Some(total))}"
 

@@ -187,8 +187,8 @@ private[zonemap] final class DiagnosticProcedures(process: SparkProcess, history
       "files; rows_considered and rows_kept count rows in the same way, deleted rows included. steps has the steps of " +
       "the plan in order, with the files and bytes before and after each: 'partitions', 'bounds' (one for the " +
       "conditions on each column), 'join keys', 'top-k bound', 'facts', 'limit', and 'aggregates' for files that the " +
-      "index answers. They are counted once the query is executed or explained; until then, and if Iceberg planned, " +
-      "steps is empty. -1 bytes: not in memory. limit is the number of rows of a LIMIT that left out files, else -1. " +
+      "index answers. They are counted once the query is explained, or executed with steps.enabled; else steps is " +
+      "empty. -1 bytes: not in memory. limit is the number of rows of a LIMIT that left out files, else -1. " +
       "milliseconds is the time from the request to the last task. runs is the number of executions of the query: 0 if " +
       "it was only planned, as by EXPLAIN, why_not or advise. A query that fails has run, a scan below a cache runs once, " +
       "and the queries of shadow mode and verify do not count.",

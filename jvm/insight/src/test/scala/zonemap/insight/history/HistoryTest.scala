@@ -2,6 +2,8 @@
 package zonemap.insight.history
 
 import org.apache.spark.sql.Row
+import org.apache.spark.sql.classic.Dataset
+import org.apache.spark.sql.execution.SQLExecution
 
 import zonemap.iceberg.report.{CountedSteps, FileTotal, CountedStep, PlanStep}
 import zonemap.insight.StartedInsights
@@ -43,11 +45,12 @@ class HistoryTest extends SharedSession {
 
   private def newest(table: String): Row = history(s"table => '$table', max_scans => 1").head
 
+  private def counting(run: => Any): Unit = withConf("spark.sql.zonemap.steps.enabled" -> "true")(run): Unit
+
   test("steps lead from all files to those that the plan keeps, in files and bytes, once the query has run") {
     val table = newTable("history_steps", partitioned = true)
     build(table)
-    val query = sql(s"SELECT * FROM $table WHERE p = 1 AND id < 20 AND s < '5'")
-    query.collect()
+    counting(sql(s"SELECT * FROM $table WHERE p = 1 AND id < 20 AND s < '5'").collect())
     val row = newest(table)
     val found = steps(row)
     assert(found.map(_.getString(0)) == Seq("partitions", "bounds", "bounds", "bounds"), row)
@@ -64,23 +67,33 @@ class HistoryTest extends SharedSession {
   test("steps of a run include join keys and files that the index answers; EXPLAIN counts those of the plan") {
     val table = newTable("history_run")
     build(table)
-    sql(s"SELECT /*+ BROADCAST(o) */ * FROM $table t JOIN (SELECT id FROM RANGE(7, 9)) o ON t.id = o.id").collect()
+    val join = s"SELECT /*+ BROADCAST(o) */ * FROM $table t JOIN (SELECT id FROM RANGE(7, 9)) o ON t.id = o.id"
+    counting(sql(join).collect())
     assert(steps(newest(table)).exists(s => s.getString(0) == "join keys" && s.getAs[Long]("files_after") == 1))
-    sql(s"SELECT p, count(*) FROM $table WHERE id >= 15 GROUP BY p").collect()
+    counting(sql(s"SELECT p, count(*) FROM $table WHERE id >= 15 GROUP BY p").collect())
     assert(steps(newest(table)).exists(_.getString(0) == "aggregates"), newest(table))
     sql(s"EXPLAIN SELECT * FROM $table WHERE id = 44").collect()
     assert(steps(newest(table)).last.getAs[Long]("files_after") == 1)
   }
 
-  test("steps.enabled=false: a run counts no steps, and EXPLAIN shows the files of the whole plan") {
-    val table = newTable("history_no_steps")
+  test("steps.enabled: a run and its text count steps only if it is on; EXPLAIN always does") {
+    val table = newTable("history_no_steps", partitioned = true)
     build(table)
-    withConf("spark.sql.zonemap.steps.enabled" -> "false") {
-      sql(s"SELECT * FROM $table WHERE id = 33").collect()
-      assert(steps(newest(table)).isEmpty && newest(table).getAs[Long]("files_kept") == 1, newest(table))
-      val text = sql(s"EXPLAIN SELECT * FROM $table WHERE id = 33").collect().head.getString(0)
-      assert(text.contains("kept after zones: 1") && !text.contains("kept after partitions"), text)
+    val query = s"SELECT * FROM $table WHERE p = 1 AND id = 33"
+    def textOfRun(): String = {
+      val execution = sql(query).asInstanceOf[Dataset[_]].queryExecution
+      SQLExecution.withNewExecutionId(execution)(runtime.explain(execution.executedPlan))
     }
+    sql(query).collect()
+    assert(steps(newest(table)).isEmpty && newest(table).getAs[Long]("files_kept") == 1, newest(table))
+    val text = textOfRun()
+    assert(text.contains("kept after zones: 1") && !text.contains("kept after partitions"), text)
+    assert(text.contains(": evaluated by bounds of id"), text)
+    assert(steps(newest(table)).isEmpty, newest(table))
+    val explained = sql(s"EXPLAIN $query").collect().head.getString(0)
+    assert(explained.contains("kept after partitions: 2") && explained.contains(": used by bounds of id"), explained)
+    assert(steps(newest(table)).nonEmpty, newest(table))
+    counting(assert(textOfRun().contains("kept after partitions: 2")))
   }
 
   test("many steps are retained as few, and long texts are cut") {

@@ -6,12 +6,13 @@ private[conf] object ReportConf {
 
   val Steps: ConfEntry[Boolean] = ConfEntry(
     ZoneMapConf.Prefix + "steps.enabled",
-    "true",
+    "false",
     "true, false",
-    "Count the files and bytes before and after each step of a plan, for the text and the metrics of the SQL tab, for " +
-      "EXPLAIN and for history, and whether each condition removes a file, for both texts. Each execution evaluates the " +
-      "conditions of its scans twice more to count them: about ten milliseconds for 100,000 files in memory. false: only " +
-      "the files of the whole plan are shown.",
+    "true: each execution of a query counts the files and bytes before and after each step of its plan, for the text and " +
+      "the metrics of the SQL tab and for history, and whether each condition removes a file, for the text. It evaluates " +
+      "the conditions of its scans twice more: one to five milliseconds for 100,000 files in memory. false: executions " +
+      "show only the files of the whole plan, and those that join keys prune or the index answers. EXPLAIN and why_not " +
+      "always count.",
     ConfEntry.flag
   )
 

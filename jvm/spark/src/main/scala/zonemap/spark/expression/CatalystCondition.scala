@@ -29,7 +29,6 @@ private[zonemap] final class CatalystCondition private (
     budget: EvaluationBudget)
     extends RowCondition(digest, text) {
   private val row = new GenericInternalRow(types.size)
-  private val work = new EvaluationWork(bound, variants.size, budget)
 
   /** A copy of the condition for each combination of these confs, because functions keep what they have read. */
   private lazy val variants: Seq[(Expression, SQLConf)] =
@@ -49,7 +48,7 @@ private[zonemap] final class CatalystCondition private (
   }
 
   override protected def evaluate(values: Seq[ZoneValue]): Boolean =
-    if (!work.affords(lengthOf(values))) true
+    if (!affords(values.iterator.collect { case bytes: BytesValue => bytes.sizeBytes }.sum)) true
     else
       try {
         values.zipWithIndex.foreach { case (value, i) => row.update(i, decode(value, types(i))) }
@@ -58,8 +57,8 @@ private[zonemap] final class CatalystCondition private (
       // executors report the error if a row causes it
       catch { case NonFatal(_) | _: LinkageError | _: StackOverflowError => true }
 
-  private def lengthOf(values: Seq[ZoneValue]): Int =
-    values.iterator.collect { case bytes: BytesValue => bytes.sizeBytes }.sum
+  private def affords(length: Int): Boolean =
+    length <= CheapFunctions.MaxText && budget.spend(variants.size * CheapFunctions.steps(bound, length))
 
   private def decode(value: ZoneValue, dataType: DataType): Any =
     value match {
@@ -90,8 +89,8 @@ private[zonemap] object CatalystCondition {
     }
     val isOfColumns = found.nonEmpty && found.size <= MaxColumns && bound.references.isEmpty
     for {
-      written <- Option.when(isOfColumns && condition.dataType == BooleanType && BuiltIn(bound))(bound)
-      if EvaluationWork.isAffordable(written)
+      written <- Option.when(isOfColumns && condition.dataType == BooleanType)(bound)
+      if CheapFunctions.areAllOf(written)
       constructed <- ExpressionText.of(written)
     } yield {
       val conf = SQLConf.get

@@ -9,7 +9,7 @@ import org.apache.spark.sql.types.{BooleanType, DataType, DoubleType, FloatType,
 import org.apache.spark.unsafe.types.UTF8String
 
 import zonemap.core.predicate.{ColumnRef, CompareColumns, CompareOp, Contains, False, Predicate, True, ValueRanges}
-import zonemap.core.value.{BytesValue, ColumnType, UuidType, ZoneValue}
+import zonemap.core.value.{BytesValue, ColumnType, ZoneValue}
 
 /** The columns of a relation with bounds or facts in the index. */
 private[zonemap] trait ColumnResolver {
@@ -98,7 +98,7 @@ private[zonemap] final class ExpressionTranslator(columns: ColumnResolver) {
     val compared = for {
       left <- columns.column(unwidened(comparison.left))
       right <- columns.column(unwidened(comparison.right))
-      if ColumnType.comparable(left.columnType, right.columnType) && left.columnType != UuidType
+      if ColumnType.comparable(left.columnType, right.columnType)
       if left.mapKey.isEmpty && right.mapKey.isEmpty
     } yield (comparison, outcome) match {
       case (_: LessThan, true) | (_: GreaterThanOrEqual, false) => CompareColumns(left, CompareOp.Lt, right)

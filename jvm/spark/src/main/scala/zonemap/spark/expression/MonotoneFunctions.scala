@@ -105,7 +105,7 @@ private[zonemap] object MonotoneFunctions {
       // rounding in one direction, or half up, keeps the order; doubles beyond long become its ends
       case Floor(x) => Some(whole(e, x, increasing = true))
       case Ceil(x)  => Some(whole(e, x, increasing = true))
-      case Round(x, scale, _) if BuiltIn.isRoundedNear(scale) && isReal(x.dataType) && exact(e) =>
+      case Round(x, scale, _) if CheapFunctions.isRoundedNear(scale) && isReal(x.dataType) && exact(e) =>
         Some(whole(e, x, increasing = true))
       case _ => None
     }

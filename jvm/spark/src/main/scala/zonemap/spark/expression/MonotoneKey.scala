@@ -92,7 +92,7 @@ private[zonemap] object MonotoneKey {
       bound = expression.transformDown {
         case part if part.semanticEquals(bare) => BoundReference(0, bare.dataType, nullable = true)
       }
-      if bound.references.isEmpty && BuiltIn(bound)
+      if bound.references.isEmpty && CheapFunctions.areAllOf(bound)
     } yield GroupKey(
       column,
       Some(new MonotoneKey(bound.freshCopyIfContainsStatefulExpression(), steps, bare.dataType)),

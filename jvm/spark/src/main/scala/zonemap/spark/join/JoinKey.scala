@@ -24,7 +24,6 @@ private[join] object JoinKey extends PredicateHelper {
           Some(JoinKey(key.right, key.left))
         else None
       }
-      .filter(key => shareOrder(key.left.dataType, key.right.dataType))
 
   /** True if values of the two types are equal exactly if their encodings are equal. */
   def shareOrder(left: DataType, right: DataType): Boolean =

@@ -28,9 +28,9 @@ private[join] object KeySource {
       case scan: DataSourceV2ScanRelation             => planned(scan, column)
       case local: LocalRelation if !local.isStreaming => fromRows(local, column)
       case Project(list, child)                       => lineage(list, column).flatMap(valuesOf(child, _))
-      case Aggregate(grouping, list, child, _) =>
-        lineage(list, column).filter(c => grouping.exists(_.semanticEquals(c))).flatMap(valuesOf(child, _))
-      case union: Union => fromUnion(union, column)
+      // Spark refuses a column in the output that is not a grouping column
+      case Aggregate(_, list, child, _) => lineage(list, column).flatMap(valuesOf(child, _))
+      case union: Union                 => fromUnion(union, column)
       case Join(left, right, _, _, _) =>
         Seq(left, right).find(_.outputSet.contains(column)).flatMap(valuesOf(_, column))
       case unary @ (_: Filter | _: SubqueryAlias | _: GlobalLimit | _: LocalLimit | _: Offset | _: Tail | _: Sort |

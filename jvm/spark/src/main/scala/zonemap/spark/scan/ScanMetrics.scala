@@ -40,13 +40,13 @@ private[zonemap] object ScanMetrics {
   /** The values of the metrics as far as they are known now, by name. The history shows the same counts. */
   def values(scan: Scan): Map[String, Long] = {
     val counted = steps(scan).flatMap(_._2)
-    IcebergScans.report(scan).foreach(_.counted.put(counted))
+    IcebergScans.report(scan).filter(_.countsRuns).foreach(_.counted.put(counted))
     val byKind = counted.groupMapReduce(c => OfKind(c.step.kind)._1)(_.prunedFiles)(_ + _)
     byKind + (Bytes._1 -> counted.flatMap(_.prunedBytes).sum)
   }
 
   private def steps(scan: Scan): Seq[(PlanStep, Option[CountedStep])] = {
-    val ofPlan = IcebergScans.report(scan).flatMap(_.steps).toSeq.flatMap(_.steps)
+    val ofPlan = IcebergScans.report(scan).flatMap(_.stepsOfRun).toSeq.flatMap(_.steps)
     ofPlan.map(counted => (counted.step, Some(counted))) ++ ownSteps(scan)
   }
 

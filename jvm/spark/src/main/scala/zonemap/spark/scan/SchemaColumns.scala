@@ -3,7 +3,7 @@ package zonemap.spark.scan
 
 import org.apache.iceberg.Schema
 import org.apache.iceberg.types.Types.NestedField
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression, GetStructField, MetadataAttribute}
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression, GetStructField}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types._
 
@@ -67,7 +67,6 @@ private[zonemap] final class SchemaColumns(
       case attribute: AttributeReference =>
         for {
           own <- relation.output.find(_.exprId == attribute.exprId)
-          if !MetadataAttribute.isValid(own.metadata)
           field <- Option(schema.asStruct().field(own.name))
         } yield (field, own.name)
       case GetStructField(child, ordinal, _) =>

@@ -43,7 +43,7 @@ class ZoneMapConfTest extends AnyFunSuite {
     ("topK.enabled", "false", false, _.topK),
     ("limit.enabled", "false", false, _.limit),
     ("aggregates.enabled", "false", false, _.aggregates),
-    ("steps.enabled", "false", false, _.planner.countSteps),
+    ("steps.enabled", "true", true, _.planner.countSteps),
     ("shadow.enabled", "true", true, _.planner.shadow),
     ("shadow.sample", "0", 0.0, _.shadowSample),
     ("shadow.sample", "0.25", 0.25, _.shadowSample),

@@ -38,18 +38,18 @@ class CatalystConditionTest extends SharedSession {
     spark.udf.register("among", among)
     Seq(
       "i % 2 = 1",
-      "upper(s) RLIKE 'A.' AND length(s) > i",
-      "array_contains(array('a', 'b'), s)",
-      "split_part(s, '-', 2) = 'x'",
+      "upper(s) LIKE 'A_%' AND length(s) > i",
+      "left(trim(s), 2) = 'x' OR right(s, 1) = 'y'",
       "hour(ts) = 3",
       "CASE WHEN md5(s) < 'b' THEN l ELSE i END IN (1, 2)",
-      "get_json_object(s, '$.a') = 'x'",
+      "nullif(s, 'x') = 'y'",
       "try_divide(1, i) > 0",
       "round(l, -2) = 100",
-      "regexp_replace(s, 'a', 'b') = 'b'",
-      "s LIKE '%a_b%'",
-      "s LIKE ANY ('%a_b%', 'c%d')",
-      "regexp_extract(s, '^(\\\\w+)-', 1) = 'b'"
+      "greatest(bit_count(i), shiftleft(i, 1), ceil(sqrt(l))) = 3",
+      "date_format(ts, 'EEE') = 'Mon'",
+      "datediff(dt, DATE '2026-01-01') % 7 = 0",
+      "pmod(xxhash64(s), 10) = 3",
+      "s LIKE '%a_b%'"
     ).foreach(text => assert(of(text).isDefined, text))
     Seq(
       "plus(i) = 2",
@@ -59,33 +59,30 @@ class CatalystConditionTest extends SharedSession {
       "rand() < i",
       "length(repeat(s, 1000000)) > 5",
       "length(lpad(s, i, 'x')) > 5",
+      "length(space(i)) > 5",
       "length(format_number(i, 1000000)) > 5",
       "length(printf('%1000000d', i)) > 5",
       "round(l, -2000000) = 100",
       "size(sequence(1, i)) > 5",
       "reflect('java.lang.Math', 'abs', i) = '1'",
-      "size(map_from_arrays(array(s, 'a'), array(i, 1))) = 1", // the policy for equal keys
-      "from_json(s, 'a INT').a = 1", // options of the parser
+      "size(map_from_arrays(array(s, 'a'), array(i, 1))) = 1",
+      "from_json(s, 'a INT').a = 1",
+      "get_json_object(s, '$.a') = 'x'",
       "hash(s COLLATE UTF8_LCASE) = 1", // collations may count or not
-      "CAST(array(s) AS STRING) = '[a]'",
-      "s RLIKE '(a+)+b'", // backtracks for ever
-      "regexp_replace(s, '(a|a)*b', '') = ''",
-      "split(s, '(,|;)+')[0] = 'a'",
-      "regexp_count(s, '(x?y)*z') = 1",
-      "s RLIKE CAST(i AS STRING)", // any pattern
-      "s LIKE concat('%', i)",
+      "CAST(s AS INTERVAL DAY) = INTERVAL '1' DAY", // a conf has the format
+      "CAST(named_struct('a', s) AS STRING) = '{a}'",
+      "s RLIKE '^a'",
+      "regexp_extract(s, '^(\\\\w+)-', 1) = 'b'",
+      "split(s, ',')[0] = 'a'",
+      "(s, i) IN (('a', 1), ('b', 2))",
+      "s LIKE ANY ('%a_b%', 'c%d')",
+      "s LIKE concat('%', i)", // any pattern
       "s LIKE concat('%a_', repeat('a', 5000))", // takes long to compile
-      "s RLIKE repeat('a', 5000)",
       "CAST(s AS DECIMAL(10, 2)) = 5", // 1e-99999990 takes minutes
       "try_cast(s AS DECIMAL(10, 2)) = 5",
       "element_at(array(1, 2, 3), i) = 2", // Spark ends the process at the least integer
-      "size(array_insert(array(i), 100000000, i)) = 5",
-      "size(array_distinct(array_insert(array(s), 3, s))) = 5", // no bound is known
-      "array_contains(sequence(1, 70000), i)", // each evaluation takes too long, and so does its text
+      "array_contains(array('a', 'b'), s)",
       "contains(concat(repeat('a', 100000), s), repeat('a', 100000))",
-      "instr(concat(repeat('a', 100000), s), repeat('b', 100000)) = 7",
-      "length(concat_ws(repeat('x', 1000000), s, s, s, s, s, s, s, s, s, s)) = 5",
-      "length(array_join(split(concat(s, repeat('!', 300)), ''), repeat('x', 70000))) = 5",
       "contains(CAST(s AS STRING COLLATE UTF8_LCASE), CAST('x' AS STRING COLLATE UTF8_LCASE))", // may take long
       "date_format(ts, repeat('zzzz', 30)) = 'x'", // reads the names of all zones for each
       "b AND i % 2 = 1", // b is an unknown column
@@ -105,9 +102,9 @@ class CatalystConditionTest extends SharedSession {
       "l + i > 3",
       "s LIKE 'a_c'",
       "s LIKE 'a_c' ESCAPE '!'",
-      "s RLIKE 'a_c'",
-      "array_contains(array('a', 'b'), s)",
-      "array_contains(array('ab'), s)",
+      "s LIKE 'a_d'",
+      "concat(s, 'a') LIKE '_b%'",
+      "concat(s, 'ab') LIKE '_%'",
       "i % 7 IN (1, 2, 3)",
       "i % 7 IN (1, 2, 4)",
       "hour(ts) = 3",
@@ -131,29 +128,25 @@ class CatalystConditionTest extends SharedSession {
       assert(may("i % 2 = 1", 3) && !may("i % 2 = 1", 4) && !may("i % 2 = 1", null))
       assert(may("10 / i > 5", 0) && !may("10 / i > 5", 7))
       assert(may("i % 2 = 1", 4000000000L), "no int")
-      assert(may("coalesce(s, 'x') RLIKE 'x'", null) && !may("coalesce(s, 'x') RLIKE 'x'", "y"))
+      assert(may("coalesce(s, 'x') LIKE '_'", null) && !may("coalesce(s, 'x') LIKE '_'", "yy"))
       assert(may("concat(s, i) = 'a1'", "a", 1) && !may("concat(s, i) = 'a1'", "a", 2))
     }
     val lengthOfText = of("length(s) = 2").get.condition
     assert(lengthOfText.mayHold(Seq(LongValue(7))), "of another type")
   }
 
-  test("what would take too long is a match: long texts for patterns, texts that grow, many values") {
+  test("what would take too long is a match: long texts, patterns with many percent signs, many values") {
     def may(text: String, value: String) = of(text).forall(_.condition.mayHold(Seq(ZoneValues.ofString(value))))
     val patient = "s LIKE '%a_a%a_a%a_a%a_a%b%'"
     assert(!may(patient, "aaaa") && may(patient, "a" * 200))
-    assert(!may("levenshtein(s, 'b') = 0", "a" * 1000) && may("levenshtein(s, concat(s, s)) = 0", "a" * 3000))
-    val hex = (1 to 14).foldLeft("s")((inner, _) => s"hex($inner)")
-    assert(may(s"length($hex) = 7", "a"))
-    val replaced = (1 to 5).foldLeft("s")((inner, _) => s"replace($inner, 'a', '${"a" * 100}')")
-    assert(may(s"$replaced = 'b'", "a") && !may("replace(s, 'a', 'bb') = 'b'", "a"))
-    val condition = of("s RLIKE 'x.*y.*z.*b'").get.condition
+    assert(!may("contains(s, 'b')", "a" * 1024) && may("contains(s, 'b')", "a" * 1025))
+    assert(!may("length(s) = 7", "a" * 1024) && may("length(s) = 7", "a" * 1025))
+    val condition = of("s LIKE 'x%y%z_%b'").get.condition
     val kept = (1 to 4000).indexWhere(k => condition.mayHold(Seq(ZoneValues.ofString(f"a$k%019d"))))
     assert(kept > 10, "the limit of all evaluations")
-    assert(!may("contains(s, 'b')", "a" * 100000) && may(s"contains(s, '${"ab" * 100}')", "a" * 100000))
     val shared = new EvaluationBudget
-    def next(k: Int) = CatalystCondition.of(conditionOf(s"s RLIKE 'x.*y.*$k.*b'"), Columns, shared).get.condition
-    val others = (1 to 100).indexWhere(k => next(k).mayHold(Seq(ZoneValues.ofString("a" * 20))))
+    def next(k: Int) = CatalystCondition.of(conditionOf(s"s LIKE 'x%y%${k}_%b'"), Columns, shared).get.condition
+    val others = (1 to 1000).indexWhere(k => next(k).mayHold(Seq(ZoneValues.ofString("a" * 30))))
     assert(others > 5, "the limit of all conditions of a scan")
   }
 
@@ -168,7 +161,6 @@ class CatalystConditionTest extends SharedSession {
         // the ICU library and the JVM are of different versions of Unicode: Old Polish O
         assert(may("upper(s) = '\ua7c0'", "\ua7c1") && may("upper(s) = '\ua7c1'", "\ua7c1"))
         assert(!may("upper(s) = 'A'", "b"))
-        assert(may("split(s, '')[2] IS NULL", "ab") && may("split(s, '')[2] = ''", "ab"))
         val text = of("date_format(dt, 'EEE') = 'Thu'").get.condition
         assert(text.mayHold(Seq(day("1582-10-04"))), "a Monday of the proleptic calendar")
         assert(!text.mayHold(Seq(day("2026-01-02"))))

@@ -203,7 +203,9 @@ class ProceduresTest extends SharedSession {
       assert(failed.map(_.getAs[String]("table")).toSeq == Seq("lake.builds.broken"), rows.toSeq)
       assert(failed.head.getAs[Long]("snapshot_id") == -1 && failed.head.getAs[Long]("data_files") == 0)
       val message = failed.head.getAs[String]("problem")
-      assert(message.startsWith(s"Cannot ${procedure.stripSuffix("_index")} the index of 'lake.builds.broken': "), message)
+      assert(
+        message.startsWith(s"Cannot ${procedure.stripSuffix("_index")} the index of 'lake.builds.broken': "),
+        message)
       done.map(row => row.getAs[String]("table") -> row.getAs[Long]("data_files")).toMap
     }
     assert(files("build_index") == Map("lake.builds.a" -> 1L, "lake.builds.`b-c`" -> 1L, "lake.builds.empty" -> 0L))
