@@ -66,28 +66,6 @@ final private[zonemap] class BoundsColumn private[core] (container: ContainerRea
   /** The reader of exact bounds; null if codes are exact, because nothing reads them then. */
   private def exactLongs: ExactLongs = if (exactCodes) null else if (packedExact != null) packedExact else frames.longs
 
-  @volatile private var wasSearched = false
-
-  /** Records that an evaluation compared most rows with single numbers. */
-  private[core] def searched(): Unit = wasSearched = true
-
-  /**
-   * The rows sorted by lower bound. None until an evaluation has compared most rows with single numbers, so that a
-   * single query does not cost memory for the order. None also if the column has no exact bounds for random access, or
-   * if the order would not save work.
-   */
-  private[core] def lowerOrder: Option[LowerOrder] = if (wasSearched) madeOrder else None
-
-  private lazy val madeOrder: Option[LowerOrder] = {
-    val order = dictionary match {
-      case numbers: LongDictionary if packedExact != null =>
-        LowerOrder.of(this, numbers, new LongBounds(numbers, packedExact), rows)
-      case _ => None
-    }
-    order.foreach(o => container.addUnpacked(o.bytes))
-    order
-  }
-
   /** Loads all sections of the column. */
   def load(): Unit = {
     codes: Unit

@@ -33,16 +33,6 @@ private[core] object CodeLanes {
   /** The sum of two longs, lane by lane, modulo 2^16. */
   def plus(x: Long, y: Long): Long = ((x & ~Highest) + (y & ~Highest)) ^ ((x ^ y) & Highest)
 
-  /** Writes to `out`, lane by lane, the [[Dictionary.ordinal]] of x minus that of y, plus 2^15. */
-  def ordinalDistances(x: Array[Long], y: Array[Long], length: Int, out: Array[Long]): Unit = {
-    var lane = 0
-    while (lane < length) {
-      // the top bit of each lane is set first, so a borrow never crosses into the next lane
-      out(lane) = ((x(lane) >>> 1) | Highest) - ((y(lane) >>> 1) & ~Highest)
-      lane += 1
-    }
-  }
-
   /** Sets the highest bit of each lane whose code is at least `code`; the other bits are arbitrary. */
   def atLeast(codes: Array[Long], code: Int, length: Int, out: Array[Long]): Unit = {
     val low = same(code & 0x7fff)

@@ -50,24 +50,22 @@ private[zonemap] object SegmentEvaluator {
       case Match.All  => candidates.copy()
       case Match.Some =>
         val scratch = new ZoneBuffer(Blocks.BlockRows)
-        evaluate(compile(segment, predicate, candidates.cardinality, scratch), candidates)
+        evaluate(compile(segment, predicate, scratch), candidates)
     }
   }
 
-  /** @param candidateRows the number of candidate rows */
-  private def compile(segment: Segment, predicate: Predicate, candidateRows: Int, scratch: ZoneBuffer): EvaluationNode =
+  private def compile(segment: Segment, predicate: Predicate, scratch: ZoneBuffer): EvaluationNode =
     predicate match {
       case True                         => new ConstantNode(segment.rows, Match.All)
       case False                        => new ConstantNode(segment.rows, Match.None)
       case Unknown(_) | Evaluated(_, _) => new ConstantNode(segment.rows, Match.Some)
-      case And(children)                => new AndNode(children.map(compile(segment, _, candidateRows, scratch)))
-      case Or(children)                 => new OrNode(children.map(compile(segment, _, candidateRows, scratch)))
+      case And(children)                => new AndNode(children.map(compile(segment, _, scratch)))
+      case Or(children)                 => new OrNode(children.map(compile(segment, _, scratch)))
       case leaf: Leaf =>
         val evaluator = for {
           column <- columnOf(segment, leaf.column)
           rule <- LeafRule.of(leaf, column.columnType)
-        } yield KeyNode.orElse(rule, column, segment.rows, candidateRows)(
-          new LeafNode(new LeafEvaluator(rule, column, segment.rows, scratch)))
+        } yield new LeafNode(new LeafEvaluator(rule, column, segment.rows, scratch))
         evaluator.getOrElse(new ConstantNode(segment.rows, Match.Some))
       case CompareColumns(left, op, right) =>
         val node =

@@ -15,13 +15,13 @@ import zonemap.core.column.{BoundsColumn, BoundsFlags, Dictionary}
 final private[kernel] class CodePairs private (inLower: Array[Int], strictly: Boolean, size: Int) {
 
   /** The number of boundaries of column B. */
-  def boundaries: Int = inLower.length
+  private def boundaries: Int = inLower.length
 
   /**
    * The first limit. It is 0, which proves nothing, for codes outside the boundaries, because no present bound has such
    * a code.
    */
-  def first(upperCode: Int): Int = {
+  private def first(upperCode: Int): Int = {
     val ordinal = Dictionary.ordinal(upperCode)
     if (upperCode == 0 || upperCode >= 2 * boundaries) 0
     // an upper bound of an even code is greater than the boundary before it
@@ -30,25 +30,12 @@ final private[kernel] class CodePairs private (inLower: Array[Int], strictly: Bo
     else inLower(ordinal)
   }
 
-  def second(upperCode: Int): Int = {
+  private def second(upperCode: Int): Int = {
     val ordinal = Dictionary.ordinal(upperCode)
     if (upperCode >= 2 * boundaries) CodeLimits.Always.toInt
     else if (strictly && Dictionary.isExact(upperCode)) inLower(ordinal) + 1
     // an upper bound of an even code is less than the boundary behind it
     else inLower(ordinal) | 1
-  }
-
-  /** The least and the greatest difference between a boundary's ordinal in A and its ordinal in B. */
-  def ordinalDistances: (Int, Int) = {
-    var (least, greatest) = if (boundaries == 0) (0, 0) else (Int.MaxValue, Int.MinValue)
-    var i = 0
-    while (i < inLower.length) {
-      val distance = Dictionary.ordinal(inLower(i)) - i
-      least = Math.min(least, distance)
-      greatest = Math.max(greatest, distance)
-      i += 1
-    }
-    (least, greatest)
   }
 
   /** The first and second limits of all upper codes. */

@@ -81,7 +81,6 @@ private object ColumnPairNode {
  */
 final private class Above(above: BoundsColumn, below: BoundsColumn, strictly: Boolean) {
   private val pairs = CodePairs.of(above, below, strictly)
-  private val together = OrdinalLimits.of(pairs)
   private val lower = new Array[Long](CodeLanes.length(Blocks.BlockRows))
   private val upper = new Array[Long](CodeLanes.length(Blocks.BlockRows))
 
@@ -96,12 +95,8 @@ final private class Above(above: BoundsColumn, below: BoundsColumn, strictly: Bo
     above.lowerCodes.copy(block, count, lower)
     if (upperCodes.isBeside(block)) below.lowerCodes.copy(block, count, beside)
     upperCodes.copyBeside(block, count, upper, beside)
-    if (together.compare(upper, lower, count, never, unproven))
-      together.lookUp(upper, lower, count, never, unproven)
-    else {
-      pairs.limits.belowFirst(upper, lower, count, never)
-      pairs.limits.belowSecond(upper, lower, count, unproven)
-    }
+    pairs.limits.belowFirst(upper, lower, count, never)
+    pairs.limits.belowSecond(upper, lower, count, unproven)
   }
 
   /**

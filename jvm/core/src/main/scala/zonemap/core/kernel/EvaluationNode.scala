@@ -35,6 +35,4 @@ final private[core] class LeafNode(leaf: LeafEvaluator) extends EvaluationNode {
   override def mustMatch(candidates: Bitmap): Bitmap = leaf.mustMatch(candidates)
   override def survivors: Int = leaf.candidateBlocks
   override def work: Int = leaf.openBlocks * leaf.rowCost
-
-  def comparesMost: Boolean = leaf.comparesMost
 }

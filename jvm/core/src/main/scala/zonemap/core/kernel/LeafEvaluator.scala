@@ -27,9 +27,6 @@ final private[core] class LeafEvaluator(rule: LeafRule, column: BoundsColumn, ro
   /** The number of blocks whose rows must be compared. */
   def openBlocks: Int = candidateBlocks - mustBlock.cardinality
 
-  /** Whether block zones decide less than half of the blocks. */
-  def comparesMost: Boolean = openBlocks * 2 > blocks
-
   /** A rough cost of comparing a row, relative to other leaves. */
   def rowCost: Int = if (may.constant.isDefined) 0 else if (may.mayBeOpen) 2 else 1
 

@@ -37,14 +37,12 @@ class CodeLanesTest extends AnyFunSuite with Seeded {
     }
   }
 
-  test("ordinals against one another, and lanes of which few are set") {
+  test("lanes of which few are set") {
     rounds(20) { rng =>
       val x = Array.fill(1 + rng.int(1024))(code(rng).toChar)
       val y = x.map(c => (if (rng.chance(40)) c + rng.int(3) - 1 else code(rng)).toChar)
       val ofX = CodeLanes.of(x)
       val out = new Array[Long](ofX.length)
-      CodeLanes.ordinalDistances(ofX, CodeLanes.of(y), ofX.length, out)
-      x.indices.foreach(i => assert(CodeLanes.get(out, i) - 0x8000 == (x(i) >>> 1) - (y(i) >>> 1)))
       val set = x.map(_ => (if (rng.chance(5)) 0x8000 + rng.int(0x8000) else rng.int(0x8000)).toChar)
       val before = Array.fill(16)(rng.long())
       val after = before.clone()
