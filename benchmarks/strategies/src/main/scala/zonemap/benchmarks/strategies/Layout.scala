@@ -8,7 +8,7 @@ import zonemap.core.segment.{Segment, SegmentMerger}
 import zonemap.iceberg.admin.IndexAdmin
 import zonemap.iceberg.build.{LocalRunner, Merging, SegmentCompactor, SnapshotIndexer, SnapshotWriter}
 import zonemap.iceberg.registry.TableIndex
-import zonemap.iceberg.settings.{MaintenanceSettings, MergePolicy, PlannerSettings, UpkeepMode}
+import zonemap.iceberg.settings.{UpkeepSettings, MergePolicy, PlannerSettings, UpkeepMode}
 import zonemap.iceberg.snapshot.{LiveSegment, SegmentOrigin, SnapshotIndex, StoredSnapshots}
 import zonemap.iceberg.store.{IndexStore, Level}
 import zonemap.iceberg.upkeep.UpkeepProcess
@@ -91,7 +91,7 @@ object Layout {
     private val settings = PlannerSettings(
       upkeep = UpkeepMode.Off,
       hotMaxBytes = 24L << 20,
-      maintenance = MaintenanceSettings(merge = NeverMerged))
+      maintenance = UpkeepSettings(merge = NeverMerged))
     override def prepare(table: Table): Unit = build(table)
     override def afterCommit(table: Table): Unit =
       new IndexAdmin(process).refresh(table, table.currentSnapshot(), settings, new LocalRunner(_)): Unit
@@ -124,7 +124,7 @@ object Layout {
     new IndexAdmin(process).build(
       table,
       table.currentSnapshot(),
-      PlannerSettings(upkeep = UpkeepMode.Off, maintenance = MaintenanceSettings(merge = NeverMerged)),
+      PlannerSettings(upkeep = UpkeepMode.Off, maintenance = UpkeepSettings(merge = NeverMerged)),
       new LocalRunner(_)): Unit
 
   private def process = UpkeepProcess.ofJvm.index

@@ -33,7 +33,7 @@ class LruBytesTest extends AnyFunSuite {
   }
 
   test("recent values: new once, new again after others have pushed them out") {
-    val recent = new Recent[Int](3)
+    val recent = new RecentlySeen[Int](3)
     assert((1 to 3).forall(recent.add) && !recent.add(1) && recent.size == 3)
     assert(recent.add(4) && !recent.add(1), "1 was used after 2")
     assert(recent.add(2) && recent.size == 3)

@@ -3,7 +3,7 @@ package zonemap.iceberg.admin
 
 import org.apache.iceberg.Snapshot
 
-import zonemap.iceberg.registry.{Caps, StoreState, TableIndex}
+import zonemap.iceberg.registry.{MemoryCaps, StoreState, TableIndex}
 import zonemap.iceberg.settings.{PlannerSettings, UpkeepMode}
 import zonemap.iceberg.upkeep.UpkeepWork
 
@@ -18,7 +18,7 @@ private[admin] final case class Findings(
     index: TableIndex,
     look: StoreLook,
     settings: PlannerSettings,
-    caps: Caps,
+    caps: MemoryCaps,
     work: UpkeepWork,
     nowMillis: Long) {
 

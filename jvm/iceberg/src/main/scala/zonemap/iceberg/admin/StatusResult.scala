@@ -14,7 +14,7 @@ package zonemap.iceberg.admin
  * @param problem why the snapshot is not covered or its index not stored; empty where it is both
  * @param bounds how many data files have bounds of each level of trust
  * @param evidence which files and columns are pruned less for lack of proof, and what would prove them; empty if none are
- * @param verdict the state of the index in a word or two, see [[Verdict]]
+ * @param verdict the state of the index in a word or two, see [[IndexVerdict]]
  * @param coveredSnapshotId the newest snapshot that the index covers; `-1` if there is none
  * @param coverage files and snapshots that the index covers, and their totals
  * @param lagSeconds the age difference of the newest covered snapshot and the current one; `-1` if unknown
@@ -67,7 +67,7 @@ private[zonemap] object StatusResult {
       problem = why,
       bounds = "",
       evidence = "",
-      verdict = Verdict.Error,
+      verdict = IndexVerdict.Error,
       table = table,
       coveredSnapshotId = -1L,
       coverage = CoverageCounts.Unknown,

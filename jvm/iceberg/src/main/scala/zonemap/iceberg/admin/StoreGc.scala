@@ -6,7 +6,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.iceberg.Table
 import org.slf4j.LoggerFactory
 
-import zonemap.core.io.{CorruptIndexException, LaterFormatException, Recent}
+import zonemap.core.io.{CorruptIndexException, LaterFormatException, RecentlySeen}
 import zonemap.core.version.StoreNames
 import zonemap.iceberg.store.{IndexStore, StoredFile}
 
@@ -27,7 +27,7 @@ private[zonemap] final case class Garbage(path: String, sizeBytes: Long, reason:
  *
  * @param warned the versions for which a warning was logged, each once
  */
-private[zonemap] final class StoreGc(warned: Recent[String]) {
+private[zonemap] final class StoreGc(warned: RecentlySeen[String]) {
   import StoreGc._
 
   /**

@@ -41,7 +41,7 @@ private[zonemap] final class ManifestIndexer(
     columns: IndexedColumns,
     fetches: StorePool,
     writers: FileWriters = FileWriters.Unknown,
-    known: KnownFiles = KnownFiles.Empty) {
+    known: AppendedFiles = AppendedFiles.Empty) {
 
   private val boundsReader = new BoundsReader(columns)
   private lazy val specsById = specs.map { case (id, spec) => (Integer.valueOf(id), spec) }.asJava

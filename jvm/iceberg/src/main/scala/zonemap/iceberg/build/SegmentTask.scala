@@ -31,7 +31,7 @@ private[zonemap] final case class SegmentTask(
       io: FileIO,
       specs: Map[Int, PartitionSpec],
       fetches: StorePool,
-      known: KnownFiles = KnownFiles.Empty): Array[Byte] = {
+      known: AppendedFiles = AppendedFiles.Empty): Array[Byte] = {
     val indexer = new ManifestIndexer(io, specs, columns, fetches, writers, known)
     level match {
       case Level.Deletes => indexer.deleteSegment(manifests)

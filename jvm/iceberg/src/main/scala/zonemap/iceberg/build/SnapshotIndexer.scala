@@ -34,7 +34,7 @@ private[zonemap] final class ManifestDiff(
   }.sum
 
   /** Whether nothing has to be decoded. */
-  def isKnown(files: KnownFiles): Boolean = unknownDeletes.isEmpty && unknownData.forall(files.in(_).isDefined)
+  def isKnown(files: AppendedFiles): Boolean = unknownDeletes.isEmpty && unknownData.forall(files.in(_).isDefined)
 
   def knowsAnything: Boolean = knownData.nonEmpty || knownDeletes.nonEmpty
 }
@@ -85,7 +85,7 @@ private[zonemap] object SnapshotIndexer {
       snapshot: Snapshot,
       diff: ManifestDiff,
       fetches: StorePool,
-      known: KnownFiles = KnownFiles.Empty): SnapshotIndex = {
+      known: AppendedFiles = AppendedFiles.Empty): SnapshotIndex = {
     val specs = PartitionTuples.specsById(table.specs())
     val columns = IndexedColumns.of(table, snapshot, diff.choice)
     val writers = FileWriters.of(table, snapshot, diff.unknownData)

@@ -4,7 +4,7 @@ package zonemap.iceberg.registry
 import org.apache.iceberg.Table
 
 import zonemap.core.column.ColumnChoice
-import zonemap.core.io.{CorruptIndexException, Recent}
+import zonemap.core.io.{CorruptIndexException, RecentlySeen}
 import zonemap.core.version.FactRef
 import zonemap.iceberg.build.SnapshotWriter
 import zonemap.iceberg.report.PlanLog
@@ -23,19 +23,19 @@ private[zonemap] final class IndexProcess {
   val planLog = new PlanLog
 
   /** The problems of stores that were logged, so that each is logged once. */
-  val warnings = new Recent[String](256)
+  val warnings = new RecentlySeen[String](256)
 
   private val owner = new CapsOwner(caps => access.cold.use(caps.cold))
 
   /** The caps in effect for all sessions. */
-  def caps: Caps = owner.caps
+  def caps: MemoryCaps = owner.caps
 
   /**
    * Applies the caps in the settings of a session that is about to plan or to build, if the session may set them. The
    * index does not shrink here: callers that add to it or change the caps call [[shrink]].
    */
   def use(settings: PlannerSettings, session: CapsSession = CapsSession.Nobody): Unit =
-    owner.use(Caps.of(settings), session)
+    owner.use(MemoryCaps.of(settings), session)
 
   /** Releases memory until the index is within its cap. */
   def shrink(): Unit = {

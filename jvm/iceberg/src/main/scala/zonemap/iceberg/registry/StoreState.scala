@@ -2,7 +2,7 @@
 package zonemap.iceberg.registry
 
 import zonemap.core.io.CorruptIndexException
-import zonemap.iceberg.store.Pause
+import zonemap.iceberg.store.RetryPause
 
 /**
  * The state of the stored index of a table: whether the next request to the store is due, and the last failures.
@@ -12,8 +12,8 @@ import zonemap.iceberg.store.Pause
  * pauses. Thread-safe.
  */
 private[zonemap] final class StoreState {
-  private val reading = new Pause
-  private val writing = new Pause
+  private val reading = new RetryPause
+  private val writing = new RetryPause
   @volatile private var seen = false
   @volatile private var readError = Option.empty[String]
   @volatile private var writeError = Option.empty[String]

@@ -25,12 +25,12 @@ import zonemap.iceberg.store.{IndexStore, StoreAccess}
  */
 private[zonemap] final class TableIndex(val uuid: UUID, access: StoreAccess) extends ManifestLookup {
   private val snapshots = new java.util.LinkedHashMap[SnapshotKey, SnapshotIndex](16, 0.75f, true)
-  private val data = new KnownManifests[Segment]
-  private val deletes = new KnownManifests[KeyedDeletes]
+  private val data = new ManifestSegments[Segment]
+  private val deletes = new ManifestSegments[KeyedDeletes]
   private var newestPut = Option.empty[SnapshotIndex]
 
   /** The reads of this table that are under way: loading a stored snapshot, and decoding manifests. */
-  private[zonemap] val flights = new Flights(access.loads)
+  private[zonemap] val flights = new InFlight(access.loads)
 
   val storeState = new StoreState
 

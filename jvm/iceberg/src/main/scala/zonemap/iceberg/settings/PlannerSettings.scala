@@ -29,7 +29,7 @@ final case class PlannerSettings(
     cold: ColdSettings = ColdSettings(),
     segmentRows: Int = PlannerSettings.SegmentRows,
     countSteps: Boolean = false,
-    maintenance: MaintenanceSettings = MaintenanceSettings())
+    maintenance: UpkeepSettings = UpkeepSettings())
 
 private[zonemap] object PlannerSettings {
 

@@ -14,7 +14,7 @@ import zonemap.core.io.{ByteSource, CorruptIndexException}
 import zonemap.core.predicate.ColumnId
 import zonemap.core.version.FactRef
 import zonemap.iceberg.convert.MappedNames
-import zonemap.iceberg.store.{FileIOByteSource, IndexStore, Pause, StoreSlowException}
+import zonemap.iceberg.store.{FileIOByteSource, IndexStore, RetryPause, StoreSlowException}
 
 /**
  * The facts about data files of one table: references to the fact files, and the parts of them that were read.
@@ -39,7 +39,7 @@ private[zonemap] final class TableFacts private (
     val distrusted: Set[Int]) {
   import TableFacts._
 
-  def this(sequenceNumber: Long, refs: Seq[FactRef], store: IndexStore, pauseNanos: Long = Pause.Minute) =
+  def this(sequenceNumber: Long, refs: Seq[FactRef], store: IndexStore, pauseNanos: Long = RetryPause.Minute) =
     this(
       sequenceNumber,
       refs,
@@ -144,7 +144,7 @@ private[zonemap] final class TableFacts private (
           log.warn(
             s"Zonemap: facts in '$location' cannot be read: $error. Their data files are retained; the next read " +
               s"is in ${pauseNanos / 1000000000L} s.")
-        val pause = new Pause(pauseNanos)
+        val pause = new RetryPause(pauseNanos)
         pause.begin()
         Unread(pause)
     }
@@ -188,7 +188,7 @@ private[zonemap] object TableFacts {
   private case object Damaged extends Tried
 
   /** The file could not be read. */
-  private final case class Unread(pause: Pause) extends Tried {
+  private final case class Unread(pause: RetryPause) extends Tried {
     override def mayRetry: Boolean = pause.isOver
   }
 

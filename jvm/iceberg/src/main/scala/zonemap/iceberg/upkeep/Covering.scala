@@ -4,7 +4,7 @@ package zonemap.iceberg.upkeep
 import org.apache.iceberg.{Snapshot, Table}
 
 import zonemap.core.io.CorruptIndexException
-import zonemap.iceberg.build.{KnownFiles, ManifestDiff, SegmentCompactor, SnapshotIndexer, SnapshotWriter}
+import zonemap.iceberg.build.{AppendedFiles, ManifestDiff, SegmentCompactor, SnapshotIndexer, SnapshotWriter}
 import zonemap.iceberg.registry.{IndexProcess, TableIndex}
 import zonemap.iceberg.snapshot.SnapshotIndex
 import zonemap.iceberg.store.IndexStore
@@ -16,16 +16,20 @@ import zonemap.iceberg.store.IndexStore
 private[zonemap] final class Covering(process: IndexProcess) {
 
   /** Reads the manifest list, and decodes every manifest that neither the index nor `known` contains. */
-  def cover(table: Table, snapshot: Snapshot, index: TableIndex, known: KnownFiles = KnownFiles.Empty): SnapshotIndex =
+  def cover(
+      table: Table,
+      snapshot: Snapshot,
+      index: TableIndex,
+      known: AppendedFiles = AppendedFiles.Empty): SnapshotIndex =
     cover(table, snapshot, SnapshotIndexer.diff(table, snapshot, index), known)
 
   /** Reads the manifest list; `None` if a manifest would have to be decoded. */
-  def coverKnown(table: Table, snapshot: Snapshot, index: TableIndex, known: KnownFiles): Option[SnapshotIndex] = {
+  def coverKnown(table: Table, snapshot: Snapshot, index: TableIndex, known: AppendedFiles): Option[SnapshotIndex] = {
     val diff = SnapshotIndexer.diff(table, snapshot, index)
     Option.when(diff.isKnown(known))(cover(table, snapshot, diff, known))
   }
 
-  private def cover(table: Table, snapshot: Snapshot, diff: ManifestDiff, known: KnownFiles): SnapshotIndex =
+  private def cover(table: Table, snapshot: Snapshot, diff: ManifestDiff, known: AppendedFiles): SnapshotIndex =
     SnapshotIndexer.inMemory(table, snapshot, diff, process.access.fetches, known)
 
   /**

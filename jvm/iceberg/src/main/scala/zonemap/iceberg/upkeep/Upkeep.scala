@@ -18,7 +18,7 @@ import scala.util.control.NonFatal
 import org.apache.iceberg.{BaseTable, Snapshot, Table}
 import org.slf4j.LoggerFactory
 
-import zonemap.iceberg.build.{KnownFiles, Merging, SegmentCompactor}
+import zonemap.iceberg.build.{AppendedFiles, Merging, SegmentCompactor}
 import zonemap.iceberg.registry.{IndexProcess, SeenTable, TableIndex}
 import zonemap.iceberg.settings.{PlannerSettings, UpkeepMode}
 import zonemap.iceberg.snapshot.{SnapshotIndex, SnapshotKey}
@@ -76,7 +76,7 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
     if (settings.upkeep != UpkeepMode.Off)
       submit(table, snapshot) {
         val index = process.tables.of(table)
-        maintain(table, covered(table, snapshot, index, KnownFiles.Empty), settings, index)
+        maintain(table, covered(table, snapshot, index, AppendedFiles.Empty), settings, index)
       }
 
   /**
@@ -105,7 +105,7 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
       tableName: String,
       snapshotId: Long,
       settingsOf: SeenTable => Option[PlannerSettings],
-      known: KnownFiles = KnownFiles.Empty): Unit =
+      known: AppendedFiles = AppendedFiles.Empty): Unit =
     for {
       index <- process.tables.named(tableName)
       seen <- index.lastSeen
@@ -187,7 +187,7 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
           process.keep(index, covered): Unit
           commits.computeIfPresent(
             tableName,
-            (_, waiting) => if (waiting eq commit) waiting.copy(known = KnownFiles.Empty) else waiting): Unit
+            (_, waiting) => if (waiting eq commit) waiting.copy(known = AppendedFiles.Empty) else waiting): Unit
         }
       }
     )
@@ -242,7 +242,7 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
     }
   }
 
-  private def covered(table: Table, snapshot: Snapshot, index: TableIndex, known: KnownFiles): SnapshotIndex =
+  private def covered(table: Table, snapshot: Snapshot, index: TableIndex, known: AppendedFiles): SnapshotIndex =
     index.get(SnapshotKey.of(snapshot)).getOrElse {
       process.keep(index, covering.cover(table, snapshot, index, known))
     }
@@ -376,5 +376,5 @@ private object Upkeep {
    * @param sinceMillis when the oldest of the commits was queued that this one stands for
    * @param known the data files that these commits have added, as far as they were handed over
    */
-  private final case class Commit(snapshotId: Long, settings: PlannerSettings, sinceMillis: Long, known: KnownFiles)
+  private final case class Commit(snapshotId: Long, settings: PlannerSettings, sinceMillis: Long, known: AppendedFiles)
 }

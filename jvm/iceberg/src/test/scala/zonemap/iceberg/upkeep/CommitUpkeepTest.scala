@@ -7,7 +7,7 @@ import org.apache.iceberg.expressions.Expressions
 import org.scalatest.{BeforeAndAfterAll, BeforeAndAfterEach}
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.iceberg.build.KnownFiles
+import zonemap.iceberg.build.AppendedFiles
 import zonemap.iceberg.plan.Planning
 import zonemap.iceberg.report.PlanMode
 import zonemap.iceberg.settings.{PlannerSettings, UpkeepMode}
@@ -127,7 +127,7 @@ class CommitUpkeepTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAn
         t.table.name,
         snapshot.snapshotId(),
         _ => Some(settings),
-        KnownFiles.of(snapshot.snapshotId(), Seq(file)))
+        AppendedFiles.of(snapshot.snapshotId(), Seq(file)))
       val committed = System.nanoTime()
       eventually(t.isIndexed)
       assert(t.table.io.reads(FileKind.Manifest) == 0)
@@ -143,7 +143,7 @@ class CommitUpkeepTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAn
       t.table.name,
       t.table.current.snapshotId(),
       _ => Some(settings),
-      KnownFiles.of(t.table.current.snapshotId(), Seq(foreign)))
+      AppendedFiles.of(t.table.current.snapshotId(), Seq(foreign)))
     Thread.sleep(50)
     assert(!t.isIndexed, "a commit of another writer has to be decoded, which the pause delays")
   }

@@ -13,7 +13,7 @@ import org.apache.iceberg.types.{Conversions, Types}
 import org.apache.iceberg.types.Types.NestedField.required
 
 import zonemap.iceberg.plan.Planning
-import zonemap.iceberg.settings.{MaintenanceSettings, PlannerSettings, UpkeepMode}
+import zonemap.iceberg.settings.{UpkeepSettings, PlannerSettings, UpkeepMode}
 import zonemap.iceberg.snapshot.{SnapshotIndex, SnapshotKey}
 import zonemap.iceberg.testing.{TestProcess, TestTable}
 
@@ -113,6 +113,6 @@ object Maintained {
     (read.size, read.distinct.map(table.io.bytes(_).length.toLong).sum)
   }
 
-  def settled(settings: PlannerSettings)(change: MaintenanceSettings => MaintenanceSettings): PlannerSettings =
+  def settled(settings: PlannerSettings)(change: UpkeepSettings => UpkeepSettings): PlannerSettings =
     settings.copy(maintenance = change(settings.maintenance))
 }

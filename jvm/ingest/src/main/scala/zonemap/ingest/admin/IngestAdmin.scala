@@ -53,7 +53,7 @@ private[zonemap] final class IngestAdmin(target: IngestTarget, settings: IngestS
   private def problem(
       stats: QueueStats,
       stopped: Option[IngestStoppedException],
-      pause: Option[Pause],
+      pause: Option[CommitPause],
       last: Option[LastPass]): String = {
     val oldest = stats.oldestMillis.map(clock.millis() - _)
     val idle = last.map(clock.millis() - _.atMillis)
@@ -71,7 +71,7 @@ private[zonemap] final class IngestAdmin(target: IngestTarget, settings: IngestS
   }
 
   /** Lets every committer of the table stop before its next pass; writers go on to the limits of the queue. */
-  def pause(reason: String): Unit = PauseFile.write(target.files, Pause(reason, clock.millis()))
+  def pause(reason: String): Unit = PauseFile.write(target.files, CommitPause(reason, clock.millis()))
 
   /** Ends a pause; returns `false` if there was none. */
   def resume(): Boolean = {

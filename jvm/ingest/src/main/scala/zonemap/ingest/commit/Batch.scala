@@ -29,7 +29,7 @@ private[ingest] final class Batch(
   def unchecked: Seq[String] = missing.toSeq
 
   /** Adds the record, unless one of its files is missing, has another length, is in the batch or cannot be checked. */
-  def admit(checked: CheckedRecord): Verdict = {
+  def admit(checked: CheckedRecord): RecordVerdict = {
     val own = checked.files.map(_.location())
     fileProblem(checked).orElse(twice(own)).getOrElse {
       if (isChecked(checked.record)) missing ++= own.filterNot(known.contains)
@@ -37,32 +37,33 @@ private[ingest] final class Batch(
       records += 1
       files += own.size
       bytes += checked.record.files.map(_.contentFile.length.toLong).sum
-      Verdict.Accept(checked)
+      RecordVerdict.Accept(checked)
     }
   }
 
-  private def twice(own: Seq[String]): Option[Verdict] =
+  private def twice(own: Seq[String]): Option[RecordVerdict] =
     (own.find(paths) ++ own.diff(own.distinct)).headOption.map { path =>
-      Verdict.Refuse(Refusal(RefusalCode.PathTwice, s"another entry of the same commit names its data file '$path'"))
+      RecordVerdict.Refuse(
+        Refusal(RefusalCode.PathTwice, s"another entry of the same commit names its data file '$path'"))
     }
 
   /** A file that is missing or has another length refuses the record, even if another file cannot be checked. */
-  private def fileProblem(checked: CheckedRecord): Option[Verdict] =
+  private def fileProblem(checked: CheckedRecord): Option[RecordVerdict] =
     if (!isChecked(checked.record)) None
     else {
       val problems = checked.files.flatMap { file =>
         known.get(file.location()).flatMap(problem(file.location(), file.fileSizeInBytes(), _))
       }
-      problems.find(_.isInstanceOf[Verdict.Refuse]).orElse(problems.headOption)
+      problems.find(_.isInstanceOf[RecordVerdict.Refuse]).orElse(problems.headOption)
     }
 
-  private def problem(path: String, expected: Long, found: FileLength): Option[Verdict] = found match {
+  private def problem(path: String, expected: Long, found: FileLength): Option[RecordVerdict] = found match {
     case FileLength.Missing =>
-      Some(Verdict.Refuse(Refusal(RefusalCode.MissingFile, s"its data file '$path' does not exist")))
+      Some(RecordVerdict.Refuse(Refusal(RefusalCode.MissingFile, s"its data file '$path' does not exist")))
     case FileLength.Known(bytes) if bytes != expected =>
       val why = s"its data file '$path' has $bytes bytes, and the record gives $expected"
-      Some(Verdict.Refuse(Refusal(RefusalCode.WrongLength, why)))
+      Some(RecordVerdict.Refuse(Refusal(RefusalCode.WrongLength, why)))
     case FileLength.Known(_)     => None
-    case FileLength.Unknown(why) => Some(Verdict.Hold(HoldCause.Unchecked(path, why)))
+    case FileLength.Unknown(why) => Some(RecordVerdict.Hold(HoldCause.Unchecked(path, why)))
   }
 }

@@ -35,7 +35,7 @@ private[ingest] class BatchPlanner(
       case Delivered(_, Right(record), _) if !states.isSettled(record.lane, record.seq) => keyOf(record) -> fit(record)
     }.toMap
     checked(Map.empty) { batch =>
-      val walk = laneWalk(record => fitting(keyOf(record)).fold(Verdict.Refuse, batch.admit), earlier, batch)
+      val walk = laneWalk(record => fitting(keyOf(record)).fold(RecordVerdict.Refuse, batch.admit), earlier, batch)
       val lanes = open.groupBy(_.name.lane).map { case (lane, all) =>
         lane -> walk.walk(states.lane(lane), all)
       }
@@ -57,7 +57,10 @@ private[ingest] class BatchPlanner(
 
   private def keyOf(record: IngestRecord) = (record.lane, record.seq, record.nonce)
 
-  protected def laneWalk(check: IngestRecord => Verdict, confirmed: RecordName => Boolean, batch: Batch): LaneWalk =
+  protected def laneWalk(
+      check: IngestRecord => RecordVerdict,
+      confirmed: RecordName => Boolean,
+      batch: Batch): LaneWalk =
     new LaneWalk(states.branch, view, check, confirmed, blocks, () => batch.isFull)
 
   private def blocks(refused: RefusedRecord): Boolean =

@@ -60,7 +60,8 @@ private[zonemap] final class Committer(
     val now = clock.millis()
     val (deferred, since) =
       Option(waiting.get(branch)).filter(now - _._2 < DeferMillis).getOrElse((Map.empty[String, Long], now))
-    val done = new Pass(branch, catalog, target.queue, target.files, settings, environment, deferred, announce).run()
+    val done =
+      new CommitPass(branch, catalog, target.queue, target.files, settings, environment, deferred, announce).run()
     waiting.put(branch, (done.waiting, since))
     done
   }

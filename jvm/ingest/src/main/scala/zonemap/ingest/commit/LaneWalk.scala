@@ -11,10 +11,10 @@ private[ingest] sealed trait RefusalEffect
 private[ingest] object RefusalEffect {
 
   /** The record is quarantined, and the lane passes it. */
-  case object Pass extends RefusalEffect
+  case object Advance extends RefusalEffect
 
   /** The record is quarantined; it lies beside the chain of its lane. */
-  case object Beside extends RefusalEffect
+  case object Aside extends RefusalEffect
 
   /** The record stays pending, and so does the rest of the lane. */
   case object Block extends RefusalEffect
@@ -70,7 +70,7 @@ private[ingest] final case class LaneDecision(
 private[ingest] class LaneWalk(
     branch: String,
     view: TableView,
-    check: IngestRecord => Verdict,
+    check: IngestRecord => RecordVerdict,
     confirmed: RecordName => Boolean,
     blocks: RefusedRecord => Boolean,
     isFull: () => Boolean) {
@@ -120,7 +120,7 @@ private[ingest] class LaneWalk(
       case (LanePlace.Forgotten(upTo), _) => Some(Refusal(RefusalCode.Late, s"${forgotten(upTo)}; $TwoProducers"))
       case _                              => None
     }
-    refusal.map(Refused(delivered, _, RefusalEffect.Beside))
+    refusal.map(Refused(delivered, _, RefusalEffect.Aside))
   }
 
   private def forgotten(upTo: Long): String =
@@ -144,7 +144,7 @@ private[ingest] class LaneWalk(
       firstAccepted(own) match {
         case Chosen(record) => decision.copy(accepted = decision.accepted :+ record, closed = decision.closed + seq)
         case NoneFits(refusals) =>
-          val refused = decision.refused ++ refusals.map(_.copy(effect = RefusalEffect.Beside))
+          val refused = decision.refused ++ refusals.map(_.copy(effect = RefusalEffect.Aside))
           decision.copy(refused = refused, closed = decision.closed + seq)
         case Waits(held) => decision.copy(held = Some(held))
       }
@@ -190,9 +190,9 @@ private[ingest] class LaneWalk(
     ordered.foldLeft[Choice](NoneFits(Nil)) {
       case (NoneFits(refusals), (d, record)) =>
         check(record) match {
-          case Verdict.Accept(checked) => Chosen(checked)
-          case Verdict.Refuse(refusal) => NoneFits(refusals :+ Refused(d, refusal, RefusalEffect.Pass))
-          case Verdict.Hold(cause)     => Waits(HeldRecord(record.lane, record.seq, cause, d.name.appendedAtMillis))
+          case RecordVerdict.Accept(checked) => Chosen(checked)
+          case RecordVerdict.Refuse(refusal) => NoneFits(refusals :+ Refused(d, refusal, RefusalEffect.Advance))
+          case RecordVerdict.Hold(cause) => Waits(HeldRecord(record.lane, record.seq, cause, d.name.appendedAtMillis))
         }
       case (decided, _) => decided
     }
@@ -213,7 +213,7 @@ private[ingest] class LaneWalk(
       s"it follows record ${record.prevSeq} of its lane, and the lane has passed that place with another record; " +
         TwoProducers
     ),
-    RefusalEffect.Beside
+    RefusalEffect.Aside
   )
 
   /**
@@ -228,7 +228,7 @@ private[ingest] class LaneWalk(
    */
   private def unreadable(decision: LaneDecision, same: Seq[Delivered], isBeside: Boolean): (LaneDecision, Boolean) = {
     val refusals = same.collect { case d @ Delivered(_, Left(problem), _) =>
-      Refused(d, Refusal(problem.code, problem.message), if (isBeside) RefusalEffect.Beside else RefusalEffect.Pass)
+      Refused(d, Refusal(problem.code, problem.message), if (isBeside) RefusalEffect.Aside else RefusalEffect.Advance)
     }
     val reader = view.readerOf(same.head.name.lane)
     if (reader != branch) (decision.copy(otherBranch = Some(reader)), true)

@@ -12,27 +12,27 @@ import zonemap.ingest.queue.SpoolNames
 import zonemap.ingest.store.IngestFiles
 
 /** A pause that a person has set for the committers of a table. */
-private[zonemap] final case class Pause(reason: String, sinceMillis: Long)
+private[zonemap] final case class CommitPause(reason: String, sinceMillis: Long)
 
 /** The file of the pause. While it exists, even with unreadable content, committers do nothing. */
 private[zonemap] object PauseFile {
   private val MaxBytes = 1 << 16
 
-  def read(files: IngestFiles): Option[Pause] =
+  def read(files: IngestFiles): Option[CommitPause] =
     try files.read(SpoolNames.Paused, MaxBytes).map(parse(files, _))
     catch {
       case NonFatal(e) if files.length(SpoolNames.Paused).isDefined =>
-        Some(Pause(s"'${files.root}/${SpoolNames.Paused}' cannot be read: $e", 0L))
+        Some(CommitPause(s"'${files.root}/${SpoolNames.Paused}' cannot be read: $e", 0L))
     }
 
-  private def parse(files: IngestFiles, bytes: Array[Byte]): Pause =
+  private def parse(files: IngestFiles, bytes: Array[Byte]): CommitPause =
     try
       JsonUtil.parse(
         new String(bytes, UTF_8),
-        (node: JsonNode) => Pause(JsonUtil.getString("reason", node), JsonUtil.getLong("since-ms", node)))
-    catch { case NonFatal(_) => Pause(s"the content of '${files.root}/${SpoolNames.Paused}' cannot be read", 0L) }
+        (node: JsonNode) => CommitPause(JsonUtil.getString("reason", node), JsonUtil.getLong("since-ms", node)))
+    catch { case NonFatal(_) => CommitPause(s"the content of '${files.root}/${SpoolNames.Paused}' cannot be read", 0L) }
 
-  def write(files: IngestFiles, pause: Pause): Unit = files.replace(
+  def write(files: IngestFiles, pause: CommitPause): Unit = files.replace(
     SpoolNames.Paused,
     JsonUtil
       .generate(

@@ -15,7 +15,7 @@ import zonemap.ingest.store.{IngestFiles, StoredIngestFile}
 private[zonemap] final class SpoolQueue private (files: IngestFiles, override val identity: String)
     extends CommitQueue {
   private val undeleted = new UndeletedRecords
-  private val known = new KnownRecords(SpoolQueue.KnownBytes)
+  private val known = new PendingRecords(SpoolQueue.KnownBytes)
 
   override def description: String = "spool"
 

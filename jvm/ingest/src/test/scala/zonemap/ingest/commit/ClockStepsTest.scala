@@ -51,7 +51,8 @@ class ClockStepsTest extends AnyFunSuite {
       }
       override def pause(attempts: Int): Unit = ()
     }
-    val pass = new Pass(IngestRecord.MainBranch, contended, table.queue, table.files, IngestSettings(), environment)
+    val pass =
+      new CommitPass(IngestRecord.MainBranch, contended, table.queue, table.files, IngestSettings(), environment)
     assert(pass.run().result.outcome.isInstanceOf[PassOutcome.Unresolved] && sent > 0 && sent < 100)
     assert(table.queue.names().size == 1)
   }

@@ -282,7 +282,7 @@ class CommitterTest extends AnyFunSuite {
 
   test("a pause stops the committer, and not the writers") {
     val t = IngestTables.hadoop()
-    PauseFile.write(t.target.files, Pause("a test", 0))
+    PauseFile.write(t.target.files, CommitPause("a test", 0))
     t.append("a", t.dataFile("a0"))
     assert(t.pass().outcome == PassOutcome.Paused("a test") && t.live().isEmpty)
     PauseFile.delete(t.target.files)

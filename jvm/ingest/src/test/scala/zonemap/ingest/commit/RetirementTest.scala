@@ -191,7 +191,7 @@ class RetirementTest extends AnyFunSuite {
         override def pause(attempts: Int): Unit = ()
       }
       val catalog = new IcebergIngestCatalog(target.name, target.operations)
-      val pass = new Pass("main", catalog, target.queue, target.files, t.settings, environment)
+      val pass = new CommitPass("main", catalog, target.queue, target.files, t.settings, environment)
       val suspended = Iterator.iterate[PassState](PassState.Begin)(pass.step).find(isThere).get
       stamp(t)
       t.clock.forward(3 * Hour)

@@ -88,7 +88,7 @@ class SharedLaneTest extends AnyFunSuite {
       override def pause(attempts: Int): Unit = ()
     }
     val catalog = new IcebergIngestCatalog(target.name, target.operations)
-    val audit = new Pass("audit", catalog, target.queue, target.files, t.settings, environment)
+    val audit = new CommitPass("audit", catalog, target.queue, target.files, t.settings, environment)
     val suspended = Iterator
       .iterate[PassState](PassState.Begin)(audit.step)
       .collectFirst { case planned: PassState.Planned => planned }

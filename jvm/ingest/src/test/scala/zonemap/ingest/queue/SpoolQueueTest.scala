@@ -63,7 +63,7 @@ class SpoolQueueTest extends CommitQueueContract {
   }
 
   test("records beyond the memory for them are read by each poll") {
-    val known = new KnownRecords(maxBytes = 250)
+    val known = new PendingRecords(maxBytes = 250)
     val records = (0 until 3).map { seq =>
       Delivered(RecordName("a", seq.toLong, "n", 1), Right(record("a", seq.toLong)), Array.fill(100)(0))
     }

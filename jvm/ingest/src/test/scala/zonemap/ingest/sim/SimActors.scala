@@ -297,7 +297,7 @@ final class SimPass(
     queue: SpoolQueue,
     settings: IngestSettings,
     environment: PassEnvironment)
-    extends Pass(branch, catalog, queue, table.files, settings, environment) {
+    extends CommitPass(branch, catalog, queue, table.files, settings, environment) {
   private val world = table.world
 
   override protected def planner(view: TableView, states: BranchStates): BatchPlanner =
@@ -310,7 +310,7 @@ final class SimPass(
       table.catalog.lengths,
       Set.empty) {
       override protected def laneWalk(
-          check: IngestRecord => Verdict,
+          check: IngestRecord => RecordVerdict,
           confirmed: RecordName => Boolean,
           batch: Batch): LaneWalk = new LaneWalk(
         states.branch,

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
-import zonemap.insight.history.Newest
+import zonemap.insight.history.RingBuffer
 import zonemap.spark.scan.{ForwardingScan, Guarded, PlannedBefore}
 
 /**
@@ -17,7 +17,7 @@ import zonemap.spark.scan.{ForwardingScan, Guarded, PlannedBefore}
 private[zonemap] final class ObserveScans extends Rule[LogicalPlan] {
   import ObserveScans._
 
-  private val found = new Newest[ObservedScan](MostScans)
+  private val found = new RingBuffer[ObservedScan](MostScans)
 
   /** How the newest planned queries use their scans, the newest first. */
   def newest: Seq[ObservedScan] = found.newest

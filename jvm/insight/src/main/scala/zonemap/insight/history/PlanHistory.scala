@@ -5,7 +5,7 @@ import zonemap.iceberg.report.{PlanListener, PlanReport}
 
 /** The newest scans that reached the planner of this process, at most 1,000. Thread-safe. */
 private[zonemap] final class PlanHistory extends PlanListener {
-  private val records = new Newest[PlanRecord](1000)
+  private val records = new RingBuffer[PlanRecord](1000)
 
   override def planned(report: PlanReport): Unit = records.add(PlanRecord.of(report))
 

@@ -7,7 +7,7 @@ import org.apache.commons.text.similarity.LevenshteinDistance
 import org.apache.spark.sql.internal.SQLConf
 import org.slf4j.LoggerFactory
 
-import zonemap.core.io.Recent
+import zonemap.core.io.RecentlySeen
 
 /**
  * Warns of confs of a session that begin like those of zonemap and are none, such as one with a typing error. Each is
@@ -18,7 +18,7 @@ private[zonemap] final class UnknownConfs(confs: Seq[ConfEntry[_]]) {
   import UnknownConfs._
 
   private val known = confs.map(_.key).sorted
-  private val warned = new Recent[String](MostKeys)
+  private val warned = new RecentlySeen[String](MostKeys)
 
   def check(conf: SQLConf): Unit = unknown(conf).filter(warned.add).foreach(key => log.warn(message(key)))
 

@@ -374,7 +374,7 @@ private[zonemap] object ZoneMapConf {
             ),
             segmentRows = SegmentRows.read(conf, options),
             countSteps = ReportConf.Steps.read(conf, options),
-            maintenance = MaintenanceSettings(
+            maintenance = UpkeepSettings(
               merge = mergePolicy(conf, options),
               followCommits = FollowCommits.read(conf, options),
               maxCpuShare = MaxCpuShare.read(conf, options),

@@ -57,7 +57,7 @@ private[zonemap] final class RuntimeJoinRule(tables: PlannableTables)
             val once = ScanPlaces.metOnce(plan, ignored = _.isInstanceOf[DynamicPruning])
             val ofDelta = plan.exists(_.isInstanceOf[WriteDelta])
             val inMerge = ofDelta && plan.exists(_.isInstanceOf[MergeRows])
-            val known = new KnownScans(ofDelta, tables)
+            val known = new PrunableScans(ofDelta, tables)
             Some(plan.transformUpWithPruning(_.containsPattern(TreePattern.JOIN)) {
               case join: Join if inMerge && join.joinType == RightOuter => withKeysOfSource(join, once, known)
               case join: Join                                           => withFilters(join, once, ofDelta, known)
@@ -74,7 +74,7 @@ private[zonemap] final class RuntimeJoinRule(tables: PlannableTables)
     else if (plan.exists(_.isInstanceOf[UnionLoop])) Some(JoinNotTried("the query is recursive"))
     else None
 
-  private def withFilters(join: Join, once: Scan => Boolean, ofDelta: Boolean, known: KnownScans): LogicalPlan =
+  private def withFilters(join: Join, once: Scan => Boolean, ofDelta: Boolean, known: PrunableScans): LogicalPlan =
     join match {
       case ExtractEquiJoinKeys(joinType, leftKeys, rightKeys, _, _, left, right, _) =>
         val side = buildSide(join)
@@ -127,7 +127,7 @@ private[zonemap] final class RuntimeJoinRule(tables: PlannableTables)
    * broadcast the source, and the keys are computed by evaluating the source a second time. This is done only if both
    * evaluations return the same rows: MERGE would insert a duplicate of a target row that pruning has lost.
    */
-  private def withKeysOfSource(join: Join, once: Scan => Boolean, known: KnownScans): LogicalPlan =
+  private def withKeysOfSource(join: Join, once: Scan => Boolean, known: PrunableScans): LogicalPlan =
     join match {
       case ExtractEquiJoinKeys(RightOuter, targetKeys, sourceKeys, _, _, target, source, _)
           if canBroadcastBySize(source, conf) && Repeatable(source) =>
@@ -171,7 +171,7 @@ private[zonemap] final class RuntimeJoinRule(tables: PlannableTables)
       buildKeys: Seq[Expression],
       once: Scan => Boolean,
       ofDelta: Boolean,
-      known: KnownScans,
+      known: PrunableScans,
       keysOf: KeysOf = keysOfBroadcast): LogicalPlan = {
 
     // Spark rejects keys of another type than the column's, which has another type below a projection with a cast
@@ -278,7 +278,7 @@ private[zonemap] final class RuntimeJoinRule(tables: PlannableTables)
   /** @param hits an estimate of the share of the files that hold one key */
   private def wrap(
       scan: DataSourceV2ScanRelation,
-      found: KnownScan,
+      found: PrunableScan,
       name: String,
       column: ColumnRef,
       hits: Option[Double]): Option[KeyFilteredScan] =

@@ -7,7 +7,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import zonemap.core.io.Recent
+import zonemap.core.io.RecentlySeen
 import zonemap.iceberg.registry.CapsSession
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.upkeep.UpkeepProcess
@@ -20,7 +20,7 @@ private[zonemap] final class SparkProcess(val iceberg: UpkeepProcess) {
    * The last messages about confs that were logged, so that each is logged once; a message that newer ones have
    * displaced may be logged again.
    */
-  val confWarnings = new Recent[String](256)
+  val confWarnings = new RecentlySeen[String](256)
 
   /** The tables that the index can plan. */
   val tables = new PlannableTables(this)

@@ -193,7 +193,7 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
     assert(planned.forall(PlannedBefore.isMarked))
     val fresh = optimized(byKeys("k.name = 'n14'")).collect { case scan: DataSourceV2ScanRelation => scan }
     assert(!fresh.exists(PlannedBefore.isMarked))
-    def known = new KnownScans(ofDelta = false, runtime.process.tables)
+    def known = new PrunableScans(ofDelta = false, runtime.process.tables)
     assert(fresh.exists(known.of(_).isRight) && !planned.exists(known.of(_).isRight))
   }
 

@@ -14,7 +14,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.slf4j.LoggerFactory
 
-import zonemap.iceberg.build.KnownFiles
+import zonemap.iceberg.build.AppendedFiles
 import zonemap.iceberg.report.Survivable
 import zonemap.ingest.commit.LandedCommit
 import zonemap.ingest.gc.IngestGc
@@ -95,7 +95,7 @@ private[zonemap] final class IngestProcess(process: SparkProcess) {
     try {
       refresh(spark, name)
       val settings = ZoneMapConf.read(SQLConf.get, CaseInsensitiveStringMap.empty()).toOption.filter(_.enabled)
-      val files = KnownFiles.of(commit.snapshotId, commit.files)
+      val files = AppendedFiles.of(commit.snapshotId, commit.files)
       process.iceberg.upkeep.committed(table.name(), commit.snapshotId, _ => settings.map(_.planner), files)
     } catch {
       case Survivable(e) => log.warn(s"Cannot announce snapshot ${commit.snapshotId} of $name to its readers: $e")

@@ -13,7 +13,7 @@ import zonemap.iceberg.snapshot.{Located, SegmentOrigin}
  * The cost of a segment is proportional to its manifests. It arises when the segment is added, when it is added with
  * other live manifests, and when it is removed, but not for every snapshot.
  */
-private final class KnownManifests[S <: AnyRef] {
+private final class ManifestSegments[S <: AnyRef] {
   private val places = mutable.HashMap.empty[ManifestIdentity, List[Located[S]]]
   private val learned = new java.util.IdentityHashMap[S, Learned]
 
@@ -46,7 +46,7 @@ private final class KnownManifests[S <: AnyRef] {
   /** An estimate of the heap that this object uses, without the segments. */
   def heapBytes: Long =
     HeapBytes.hashMap(
-      places.size) + places.size * KnownManifests.PlaceBytes + learned.size * KnownManifests.LearnedBytes
+      places.size) + places.size * ManifestSegments.PlaceBytes + learned.size * ManifestSegments.LearnedBytes
 
   def clear(): Unit = {
     places.clear()
@@ -54,7 +54,7 @@ private final class KnownManifests[S <: AnyRef] {
   }
 }
 
-private object KnownManifests {
+private object ManifestSegments {
 
   /** The heap of a list with one place; a manifest seldom has more. */
   private val PlaceBytes: Long = HeapBytes.instance(8) + HeapBytes.instance(12)

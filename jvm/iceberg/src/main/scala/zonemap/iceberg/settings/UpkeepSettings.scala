@@ -15,7 +15,7 @@ package zonemap.iceberg.settings
  * @param maintainFacts whether upkeep builds the table's facts for new data files
  * @param hotWindowMillis the memory of segments with commits younger than this is released last
  */
-final case class MaintenanceSettings(
+final case class UpkeepSettings(
     merge: MergePolicy = MergePolicy.Probabilistic(),
     followCommits: Boolean = true,
     maxCpuShare: Double = 0.0005,

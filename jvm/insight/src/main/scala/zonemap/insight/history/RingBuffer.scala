@@ -6,7 +6,7 @@ import java.util.ArrayDeque
 import scala.jdk.CollectionConverters._
 
 /** The newest values that were added, at most `capacity`. Thread-safe. */
-private[zonemap] final class Newest[A](capacity: Int) {
+private[zonemap] final class RingBuffer[A](capacity: Int) {
   private val values = new ArrayDeque[A]
 
   def add(value: A): Unit = values.synchronized {

@@ -10,7 +10,7 @@ import zonemap.iceberg.store.{Completion, StoreBudget, StoreMeter, StorePool, St
  * The reads and decodings of one table that are under way. Each of them runs once at a time, on a background thread and
  * to its end; callers that need the result wait as long as they may. Thread-safe.
  */
-private[zonemap] final class Flights(loads: StorePool) {
+private[zonemap] final class InFlight(loads: StorePool) {
   private val underWay = new ConcurrentHashMap[AnyRef, Flight[_]]
 
   /**

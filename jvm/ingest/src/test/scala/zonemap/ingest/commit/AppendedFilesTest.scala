@@ -11,14 +11,14 @@ import org.apache.iceberg.types.{Conversions, Types}
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.column.ColumnChoice
-import zonemap.iceberg.build.{FileWriters, IndexedColumns, KnownFiles, SegmentTask}
+import zonemap.iceberg.build.{FileWriters, IndexedColumns, AppendedFiles, SegmentTask}
 import zonemap.iceberg.convert.PartitionTuples
 import zonemap.iceberg.store.Level
 import zonemap.iceberg.testing.{OwnProcess, Rng}
 import zonemap.ingest.{IngestTable, IngestTables}
 
 /** The files that a committer hands over give the segment that decoding the manifests of its snapshot gives. */
-class KnownFilesTest extends AnyFunSuite with OwnProcess {
+class AppendedFilesTest extends AnyFunSuite with OwnProcess {
   private val rng = new Rng(Rng.baseSeed)
   private val spec = PartitionSpec.builderFor(IngestTables.Schema).identity("kind").bucket("id", 4).build()
 
@@ -59,7 +59,7 @@ class KnownFilesTest extends AnyFunSuite with OwnProcess {
     }
   }
 
-  private def segment(t: IngestTable, manifests: Seq[ManifestFile], known: KnownFiles): Array[Byte] = {
+  private def segment(t: IngestTable, manifests: Seq[ManifestFile], known: AppendedFiles): Array[Byte] = {
     val table = t.reload()
     val columns = IndexedColumns.of(table, table.currentSnapshot(), ColumnChoice.All)
     val task = SegmentTask(manifests, columns, Level.Micro, FileWriters.of(table, table.currentSnapshot(), manifests))
@@ -74,9 +74,9 @@ class KnownFilesTest extends AnyFunSuite with OwnProcess {
       val all = committed(t, appends = 2, files = 3)
       assert(all.size == 2 && all.forall(_._2.size == 1))
       all.foreach { case (commit, manifests) =>
-        val known = KnownFiles.of(commit.snapshotId, commit.files)
+        val known = AppendedFiles.of(commit.snapshotId, commit.files)
         assert(manifests.forall(m => known.in(m).exists(_.size == 6)))
-        val decoded = segment(t, manifests, KnownFiles.Empty)
+        val decoded = segment(t, manifests, AppendedFiles.Empty)
         manifests.foreach(m => t.io.deleteFile(m.path()))
         assert(java.util.Arrays.equals(segment(t, manifests, known), decoded))
       }
@@ -91,9 +91,9 @@ class KnownFilesTest extends AnyFunSuite with OwnProcess {
       files :+ files.head,
       files.drop(1) :+ file(t, "other", 9),
       Nil
-    ).map(KnownFiles.of(commit.snapshotId, _)) :+ KnownFiles.of(commit.snapshotId + 1, files)
+    ).map(AppendedFiles.of(commit.snapshotId, _)) :+ AppendedFiles.of(commit.snapshotId + 1, files)
     assert(doubtful.forall(_.in(manifest).isEmpty))
-    assert(KnownFiles.of(commit.snapshotId, files).in(manifest).contains(files))
+    assert(AppendedFiles.of(commit.snapshotId, files).in(manifest).contains(files))
   }
 
   test("files that are merged with older ones into a manifest are decoded") {
@@ -101,27 +101,27 @@ class KnownFilesTest extends AnyFunSuite with OwnProcess {
       settings = IngestSettings(mergeManifests = 1),
       properties = Map("commit.manifest.min-count-to-merge" -> "2"))
     val (commit, manifests) = committed(t, appends = 3, files = 1).last
-    assert(manifests.nonEmpty && manifests.forall(KnownFiles.of(commit.snapshotId, commit.files).in(_).isEmpty))
+    assert(manifests.nonEmpty && manifests.forall(AppendedFiles.of(commit.snapshotId, commit.files).in(_).isEmpty))
   }
 
   test("so many files that Iceberg writes several manifests at a time are decoded") {
     val one = file(IngestTables.hadoop(), "one", 1)
-    assert(!KnownFiles.of(1, Seq.fill(9999)(one)).isEmpty)
-    assert(KnownFiles.of(1, Seq.fill(10000)(one)).isEmpty)
+    assert(!AppendedFiles.of(1, Seq.fill(9999)(one)).isEmpty)
+    assert(AppendedFiles.of(1, Seq.fill(10000)(one)).isEmpty)
   }
 
   test("decoding a manifest of 200 files, and taking its files as they were handed over") {
     val t = IngestTables.hadoop()
     val Seq((commit, manifests)) = committed(t, appends = 1, files = 100): @unchecked
-    def millis(known: KnownFiles): Double = Seq
+    def millis(known: AppendedFiles): Double = Seq
       .fill(5) {
         val started = System.nanoTime()
         segment(t, manifests, known)
         (System.nanoTime() - started) / 1e6
       }
       .min
-    val known = KnownFiles.of(commit.snapshotId, commit.files)
-    info(f"decoded ${millis(KnownFiles.Empty)}%.1f ms, handed over ${millis(known)}%.1f ms")
+    val known = AppendedFiles.of(commit.snapshotId, commit.files)
+    info(f"decoded ${millis(AppendedFiles.Empty)}%.1f ms, handed over ${millis(known)}%.1f ms")
     assert(manifests.forall(known.in(_).isDefined))
   }
 }

@@ -27,7 +27,7 @@ private[ingest] trait PassEnvironment {
  * @param deferred the lanes whose next record could not be committed before, with its `seq`; the poll takes them last
  * @param announce called as soon as a commit is proven to have landed
  */
-private[ingest] class Pass(
+private[ingest] class CommitPass(
     branch: String,
     catalog: IngestCatalog,
     queue: CommitQueue,
@@ -214,7 +214,7 @@ private[ingest] class Pass(
     val poll = polled.poll
     val mayBePending = !poll.complete || poll.unreadable.nonEmpty || poll.undeleted.nonEmpty ||
       poll.records.exists(d => polled.states.isSettled(d.name.lane, d.name.seq))
-    if (mayBePending) math.max(settings.gapsKept, Pass.GapsKeptWhilePending) else settings.gapsKept
+    if (mayBePending) math.max(settings.gapsKept, CommitPass.GapsKeptWhilePending) else settings.gapsKept
   }
 
   /** C8: one commit, fenced by the pointer that the pass started from. */
@@ -258,7 +258,7 @@ private[ingest] class Pass(
       catch { case NonFatal(_) => None }
     val next = sending.next.pointer.text
     view.map(_.pointer(branch)) match {
-      case Some(Some(`next`)) => Landed(sending, view.get.snapshotOf(branch, next).getOrElse(Pass.NoSnapshot))
+      case Some(Some(`next`)) => Landed(sending, view.get.snapshotOf(branch, next).getOrElse(CommitPass.NoSnapshot))
       case Some(pointer) if pointer != polled.states.pointer => end(PassOutcome.Fenced)
       case found =>
         val isConflict = found.isEmpty || isCausedByConflict(failure)
@@ -282,7 +282,7 @@ private[ingest] class Pass(
   /** C9: the queue is settled by the state that the pointer names now, unless another process has marked the root. */
   private def finish(landed: Landed): PassState = {
     val Sending(Planned(polled, _, plan), next, started, attempts, _) = landed.sending
-    if (landed.snapshotId != Pass.NoSnapshot)
+    if (landed.snapshotId != CommitPass.NoSnapshot)
       announce(LandedCommit(landed.snapshotId, plan.accepted.flatMap(_.files)))
     val states = polled.states.copy(pointer = Some(next.pointer.text), own = Some(next))
     val landedAt = environment.nowMillis()
@@ -320,7 +320,7 @@ private[ingest] class Pass(
   }
 }
 
-private object Pass {
+private object CommitPass {
   private val GapsKeptWhilePending = 1000
 
   /** A commit has landed, and its snapshot has already left the metadata. */

@@ -5,7 +5,7 @@ import java.util.concurrent.TimeUnit
 
 import org.slf4j.LoggerFactory
 
-import zonemap.core.io.Recent
+import zonemap.core.io.RecentlySeen
 import zonemap.iceberg.settings.{ColdSettings, PlannerSettings}
 
 /**
@@ -15,7 +15,7 @@ import zonemap.iceberg.settings.{ColdSettings, PlannerSettings}
  * @param hotWindowMillis the memory of segments with commits younger than this is released last
  * @param cold the caps of fetched ranges, and the local folder for them
  */
-private[zonemap] final case class Caps(hotMaxBytes: Long, hotWindowMillis: Long, cold: ColdSettings) {
+private[zonemap] final case class MemoryCaps(hotMaxBytes: Long, hotWindowMillis: Long, cold: ColdSettings) {
 
   /** The values by the names of their confs. */
   def named: Seq[(String, String)] = Seq(
@@ -27,9 +27,9 @@ private[zonemap] final case class Caps(hotMaxBytes: Long, hotWindowMillis: Long,
   )
 }
 
-private[zonemap] object Caps {
-  def of(settings: PlannerSettings): Caps =
-    Caps(settings.hotMaxBytes, settings.maintenance.hotWindowMillis, settings.cold)
+private[zonemap] object MemoryCaps {
+  def of(settings: PlannerSettings): MemoryCaps =
+    MemoryCaps(settings.hotMaxBytes, settings.maintenance.hotWindowMillis, settings.cold)
 }
 
 /** A session of a process, as the caps see it. Two objects for one session are equal. */
@@ -53,16 +53,16 @@ private[zonemap] object CapsSession {
  *
  * @param apply puts changed caps into effect
  */
-private[registry] final class CapsOwner(apply: Caps => Unit) {
+private[registry] final class CapsOwner(apply: MemoryCaps => Unit) {
   import CapsOwner._
 
   private var owner = Option.empty[CapsSession]
-  private val logged = new Recent[Caps](MaxLogged)
-  @volatile private var current = Caps.of(PlannerSettings())
+  private val logged = new RecentlySeen[MemoryCaps](MaxLogged)
+  @volatile private var current = MemoryCaps.of(PlannerSettings())
 
-  def caps: Caps = current
+  def caps: MemoryCaps = current
 
-  def use(requested: Caps, session: CapsSession): Unit =
+  def use(requested: MemoryCaps, session: CapsSession): Unit =
     if (!isSetBy(session)) warn(requested)
     else if (requested != current) synchronized {
       // caps hold only once they are in effect: values that fail are tried again, and fail, with each plan
@@ -75,7 +75,7 @@ private[registry] final class CapsOwner(apply: Caps => Unit) {
     owner.contains(session)
   }
 
-  private def warn(requested: Caps): Unit = {
+  private def warn(requested: MemoryCaps): Unit = {
     val holding = current
     val different = requested.named.zip(holding.named).collect {
       case ((name, wanted), (_, held)) if wanted != held =>

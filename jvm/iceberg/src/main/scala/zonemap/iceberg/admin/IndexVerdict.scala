@@ -6,7 +6,7 @@ package zonemap.iceberg.admin
  *
  * Texts that end in a colon are followed by the reason; the column `problem` has the reason of all others.
  */
-private[admin] object Verdict {
+private[admin] object IndexVerdict {
 
   /** The index covers the current snapshot, and the store has it or is about to be written. */
   val Fresh = "fresh"

@@ -9,7 +9,7 @@ import scala.collection.mutable
  *
  * @param maxBytes the bytes of the records, at most; a record beyond them is read again by each poll
  */
-private[queue] final class KnownRecords(maxBytes: Long) {
+private[queue] final class PendingRecords(maxBytes: Long) {
   private val records = mutable.HashMap.empty[RecordName, Delivered]
   private var bytes = 0L
 

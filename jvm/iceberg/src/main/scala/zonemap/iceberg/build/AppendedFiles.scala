@@ -7,8 +7,8 @@ import org.apache.iceberg.{DataFile, ManifestContent, ManifestFile}
  * The data files that this process has added in some snapshots, each in the order in which it was appended. An indexer
  * need not decode the manifests that list exactly these files. Immutable.
  */
-private[zonemap] final class KnownFiles private (private val bySnapshot: Map[Long, Map[Int, Seq[DataFile]]]) {
-  import KnownFiles._
+private[zonemap] final class AppendedFiles private (private val bySnapshot: Map[Long, Map[Int, Seq[DataFile]]]) {
+  import AppendedFiles._
 
   def isEmpty: Boolean = bySnapshot.isEmpty
 
@@ -27,26 +27,26 @@ private[zonemap] final class KnownFiles private (private val bySnapshot: Map[Lon
     }
 
   /** The files of both, unless they are too many to keep. */
-  def ++(other: KnownFiles): KnownFiles = {
-    val both = new KnownFiles(bySnapshot ++ other.bySnapshot)
+  def ++(other: AppendedFiles): AppendedFiles = {
+    val both = new AppendedFiles(bySnapshot ++ other.bySnapshot)
     if (both.files <= MaxFiles) both else other
   }
 
   private def files: Int = bySnapshot.valuesIterator.flatMap(_.valuesIterator).map(_.size).sum
 }
 
-private[zonemap] object KnownFiles {
-  val Empty: KnownFiles = new KnownFiles(Map.empty)
+private[zonemap] object AppendedFiles {
+  val Empty: AppendedFiles = new AppendedFiles(Map.empty)
 
   /** @param files the added files in the order in which they were appended; they have no inherited fields */
-  def of(snapshotId: Long, files: Seq[DataFile]): KnownFiles = {
+  def of(snapshotId: Long, files: Seq[DataFile]): AppendedFiles = {
     val isPlain = files.forall { file =>
       file.dataSequenceNumber() == null && file.fileSequenceNumber() == null && file.firstRowId() == null &&
       file.keyMetadata() == null
     }
     val bySpec = files.groupBy(_.specId())
     if (files.isEmpty || bySpec.valuesIterator.exists(_.size >= OneWriterFiles) || !isPlain) Empty
-    else new KnownFiles(Map(snapshotId -> bySpec))
+    else new AppendedFiles(Map(snapshotId -> bySpec))
   }
 
   /**

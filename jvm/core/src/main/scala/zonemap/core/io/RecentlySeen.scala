@@ -5,7 +5,7 @@ package zonemap.core.io
  * The most recently added values, at most `most` of them, so that an action done once for each value needs bounded
  * memory. A value that newer values have displaced counts as new again. Thread-safe.
  */
-private[zonemap] final class Recent[A](most: Int) {
+private[zonemap] final class RecentlySeen[A](most: Int) {
   private val values = new LruBytes[A, java.lang.Boolean](_ => 1)
 
   /** Adds a value; returns whether it was not among the recent values. */

@@ -19,7 +19,7 @@ import zonemap.spark.scan._
  *
  * @param files at least the files that the scan was planned with
  */
-private[join] final class KnownScan(
+private[join] final class PrunableScan(
     relation: DataSourceV2Relation,
     sparkTable: SparkTable,
     val tableName: String,
@@ -31,40 +31,40 @@ private[join] final class KnownScan(
 }
 
 /**
- * The [[KnownScan]]s of one query plan; the result of each lookup is cached.
+ * The [[PrunableScan]]s of one query plan; the result of each lookup is cached.
  *
  * @param ofDelta true if the plan writes delete files. Iceberg then plans the scan of the target table, and the
- *   [[KnownScan]] of the target has the live files of its snapshot instead of the planned files
+ *   [[PrunableScan]] of the target has the live files of its snapshot instead of the planned files
  * @param tables decides whether the index can plan the target
  */
-private[join] final class KnownScans(ofDelta: Boolean, tables: PlannableTables) {
-  private val found = new java.util.IdentityHashMap[Scan, Either[OperatorReason, KnownScan]]
+private[join] final class PrunableScans(ofDelta: Boolean, tables: PlannableTables) {
+  private val found = new java.util.IdentityHashMap[Scan, Either[OperatorReason, PrunableScan]]
 
   /** Returns the scan, or the reason why no keys prune it. */
-  def of(scan: DataSourceV2ScanRelation): Either[OperatorReason, KnownScan] =
+  def of(scan: DataSourceV2ScanRelation): Either[OperatorReason, PrunableScan] =
     if (PlannedBefore.isMarked(scan)) Left(OperatorReason.JoinNotTried("the plan of the scan was optimized before"))
     else found.computeIfAbsent(ForwardingScan.unwrapped(scan.scan), _ => lookUp(scan))
 
-  private def lookUp(scan: DataSourceV2ScanRelation): Either[OperatorReason, KnownScan] =
+  private def lookUp(scan: DataSourceV2ScanRelation): Either[OperatorReason, PrunableScan] =
     ZoneMapRelation.unapply(scan.relation) match {
       case Some(ours) if !ours.conf.exists(_.runtimeJoins) =>
         Left(OperatorReason.JoinOff("spark.sql.zonemap.join.runtime.enabled is"))
       case Some(ours) =>
         IcebergScans
           .planned(scan.scan)
-          .map(planned => new KnownScan(ours.relation, ours.sparkTable, ours.table.baseName, planned.files))
-          .toRight(KnownScans.PlannedByIceberg)
-      case None => (if (ofDelta) ofTarget(scan.relation) else None).toRight(KnownScans.PlannedByIceberg)
+          .map(planned => new PrunableScan(ours.relation, ours.sparkTable, ours.table.baseName, planned.files))
+          .toRight(PrunableScans.PlannedByIceberg)
+      case None => (if (ofDelta) ofTarget(scan.relation) else None).toRight(PrunableScans.PlannedByIceberg)
     }
 
   /** Returns the scan of a command's target. The command reads the snapshot that its table is pinned to. */
-  private def ofTarget(relation: DataSourceV2Relation): Option[KnownScan] =
+  private def ofTarget(relation: DataSourceV2Relation): Option[PrunableScan] =
     for {
       target <- Option(RowLevelTables.mergeOnReadTarget(relation.table))
       if ZoneMapRelation.isPinned(relation) && ZoneMapConf.read(SQLConf.get, relation.options).exists(_.runtimeJoins)
       pinned <- pinnedTarget(target, relation)
       files <- pinned.liveFiles
-    } yield new KnownScan(relation, target, pinned.name, files)
+    } yield new PrunableScan(relation, target, pinned.name, files)
 
   private def pinnedTarget(target: SparkTable, relation: DataSourceV2Relation): Option[PinnedRelation] =
     tables.decide(target, relation.options) match {
@@ -73,6 +73,6 @@ private[join] final class KnownScans(ofDelta: Boolean, tables: PlannableTables) 
     }
 }
 
-private object KnownScans {
+private object PrunableScans {
   private val PlannedByIceberg = OperatorReason.JoinNotTried("Iceberg plans the scan")
 }
