@@ -203,7 +203,9 @@ class ProceduresTest extends SharedSession {
       assert(failed.map(_.getAs[String]("table")).toSeq == Seq("lake.builds.broken"), rows.toSeq)
       assert(failed.head.getAs[Long]("snapshot_id") == -1 && failed.head.getAs[Long]("data_files") == 0)
       val message = failed.head.getAs[String]("problem")
-      assert(message.startsWith(s"Cannot ${procedure.stripSuffix("_index")} the index of 'lake.builds.broken': "), message)
+      assert(
+        message.startsWith(s"Cannot ${procedure.stripSuffix("_index")} the index of 'lake.builds.broken': "),
+        message)
       done.map(row => row.getAs[String]("table") -> row.getAs[Long]("data_files")).toMap
     }
     assert(files("build_index") == Map("lake.builds.a" -> 1L, "lake.builds.`b-c`" -> 1L, "lake.builds.empty" -> 0L))
@@ -224,6 +226,14 @@ class ProceduresTest extends SharedSession {
         "Remove 'table' or 'namespace'."))
     assert(errorOf("refresh_index(namespace => 'lake.nowhere.at.all')").contains("namespace 'lake.nowhere.at.all'"))
     assert(errorOf("refresh_index()").contains("both 'table' and 'namespace' are NULL"))
+  }
+
+  test("the columns of the status begin with the answer") {
+    val names = sql(s"CALL zonemap.system.index_status('${newTable("first_columns")}')").columns.toSeq
+    assert(names.take(3) == Seq("table", "verdict", "problem"), names)
+    assert(names.slice(3, 7) == Seq("files_covered", "files_total", "lag_snapshots", "lag_seconds"), names)
+    assert(names.slice(7, 9) == Seq("bytes", "memory_bytes"), names)
+    assert(names.takeRight(3) == Seq("store", "snapshot_id", "covered_snapshot_id"), names)
   }
 
   test("status of a namespace: a row for each table, an error as a row") {
