@@ -152,13 +152,13 @@ CALLS: list[tuple[Callable[[Any], Any], dict[str, Any], str, Any]] = [
         "p",
     ),
     (
-        lambda s: ingest.gc(s, "a.t"),
+        lambda s: ingest.collect_garbage(s, "a.t"),
         GARBAGE,
         "ingest_collect_garbage(table => 'a.t', dry_run => true, older_than_hours => 72)",
         (GarbageDataFile(**GARBAGE),),
     ),
     (
-        lambda s: ingest.gc(s, "a.t", dry_run=False, older_than_hours=0),
+        lambda s: ingest.collect_garbage(s, "a.t", dry_run=False, older_than_hours=0),
         GARBAGE,
         "ingest_collect_garbage(table => 'a.t', dry_run => false, older_than_hours => 0)",
         (GarbageDataFile(**GARBAGE),),
@@ -187,7 +187,7 @@ def test_statement_and_result(run: Callable[[Any], Any], row: dict[str, Any], st
         lambda s: ingest.reset(s, "a.t", take_over=1),
         lambda s: ingest.reset(s, "a.t", watermarks={}),
         lambda s: ingest.reset(s, "a.t", watermarks={"a": 1.5}),
-        lambda s: ingest.gc(s, "a.t", dry_run=0),
+        lambda s: ingest.collect_garbage(s, "a.t", dry_run=0),
     ],
 )
 def test_malformed_arguments_send_nothing(run: Callable[[Any], Any]) -> None:
@@ -243,13 +243,13 @@ COMMANDS: list[tuple[list[str], dict[str, Any], str, int]] = [
     ),
     (["ingest-reset", "a.t"], {"pointer": ""}, "ingest_reset(table => 'a.t')", 0),
     (
-        ["ingest-gc", "a.t"],
+        ["ingest-collect-garbage", "a.t"],
         GARBAGE,
         "ingest_collect_garbage(table => 'a.t', dry_run => true, older_than_hours => 72)",
         0,
     ),
     (
-        ["ingest-gc", "a.t", "--no-dry-run", "--older-than-hours", "99"],
+        ["ingest-collect-garbage", "a.t", "--delete", "--older-than-hours", "99"],
         GARBAGE,
         "ingest_collect_garbage(table => 'a.t', dry_run => false, older_than_hours => 99)",
         0,
