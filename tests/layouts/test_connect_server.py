@@ -134,7 +134,7 @@ def test_a_server_that_is_configured_right_gives_no_warning_and_errors_are_sente
 ) -> None:
     done = run(environment, "-c", f"{PROGRAM.format(url=url)}\nprint('page ', end='')\n{snippet(url)}")
     assert done.returncode == 0, done.stderr
-    told = dict(line.split(" ", 1) for line in done.stdout.splitlines())
+    told = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
     assert int(told["built"]) >= 1
     assert (told["why"], told["depth"], told["advice"]) == ("condition,scan", "1.0", "no help")
     assert told["verdicts"] == "equal,equal,equal"
@@ -142,7 +142,7 @@ def test_a_server_that_is_configured_right_gives_no_warning_and_errors_are_sente
     assert told["error"].startswith("Cannot build the index of 'lake.db.nope': ")
     assert told["error"].endswith("Name an existing Iceberg table as catalog.namespace.table.")
     assert (told["trace"], told["printed"]) == ("True", "False")
-    assert told["page"].startswith("(StatusResult(table='lake.db.t', ")
+    assert told["page"] == "1 table" and "lake.db.t" in done.stdout
 
 
 def test_a_mistake_on_the_command_line_is_one_line(url: str, environment: dict[str, str]) -> None:

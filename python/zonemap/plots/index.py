@@ -10,9 +10,10 @@ from typing import Any
 
 from zonemap.common import argument_checks, safe_text
 from zonemap.common.errors import InvalidArgumentError, ZonemapError
-from zonemap.plots.plot import Plot, altair, data, scaled, sized
+from zonemap.plots.plot import Plot, altair, data
 from zonemap.results import CompactResult, StatusResult
 from zonemap.show.palette import Palette
+from zonemap.show.sizes import scaled, sized
 
 _TIERS = (
     ("driver memory (hot)", "memory_bytes"),
