@@ -31,14 +31,14 @@ def tiers(result: StatusResult) -> Plot:
     """Returns the bytes of an index in memory, in local files and in the store.
 
     Args:
-        result: The result of ``zonemap.status`` for one table.
+        result: The result of ``Index.status``.
 
     Raises:
         InvalidArgumentError: ``result`` is another value.
     """
     if not isinstance(result, StatusResult):
         raise InvalidArgumentError(
-            f"Cannot plot {argument_checks.shown(result)} as tiers: give the result of zonemap.status for one table."
+            f"Cannot plot {argument_checks.shown(result)} as tiers: give the result of status() of an Index."
         )
     found = [(name, _known(getattr(result, field))) for name, field in _TIERS]
     unit, size = scaled(max(count for _, count in found))
@@ -61,7 +61,7 @@ def levels(result: StatusResult | CompactResult) -> Plot:
     """Returns the number of segments of each level of an index; for a merge, before and after it.
 
     Args:
-        result: The result of ``zonemap.status`` for one table, or of ``zonemap.merge``.
+        result: The result of ``Index.status`` or ``Index.compact``.
 
     Raises:
         InvalidArgumentError: ``result`` is another value.
@@ -70,7 +70,7 @@ def levels(result: StatusResult | CompactResult) -> Plot:
     rows = _segments(result)
     if not rows:
         raise ZonemapError(
-            f"Cannot plot the levels of '{result.table}': its index has no segments. Call zonemap.build first."
+            f"Cannot plot the levels of '{result.table}': its index has no segments. Call build() of its Index first."
         )
     most = max(int(row["segments"]) for row in rows)
     rows = [row | {"text": f"{row['segments']:,}"} for row in rows]
@@ -106,8 +106,7 @@ def _segments(result: StatusResult | CompactResult) -> Sequence[dict[str, Any]]:
         pairs = re.findall(r"(\S+)=(\d+)", result.levels or "")
         return [{"level": level, "when": "now", "segments": int(count)} for level, count in pairs]
     raise InvalidArgumentError(
-        f"Cannot plot {argument_checks.shown(result)} as levels: "
-        "give the result of zonemap.status for one table, or of zonemap.merge."
+        f"Cannot plot {argument_checks.shown(result)} as levels: give the result of status() or compact() of an Index."
     )
 
 
