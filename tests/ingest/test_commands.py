@@ -58,7 +58,7 @@ def test_every_command(spark, sqlite: Path, base: Path, monkeypatch: pytest.Monk
     before = run("status")
     assert (before["committed_rows"], before["pending_records"], before["quarantined"]) == (2, 0, 0)
     assert run("reset", "--watermark", "gateway=3")["pointer"] != before["pointer"]
-    assert any(row["path"].endswith(kept[1].name) for row in run("gc", "--older-than-hours", "0"))
+    assert any(row["path"].endswith(kept[1].name) for row in run("collect-garbage", "--older-than-hours", "0"))
     catalog.close()
     spark.sql(f"REFRESH TABLE {name}")
     with product.off(spark):

@@ -23,9 +23,9 @@ TABLE_CALLS = {
         lambda spark, table: zonemap.Index(spark, table).clustering(["id"]),
         "compute the clustering of",
     ),
-    "history": (zonemap.history, "show the history of"),
+    "planned_scans": (lambda spark, table: zonemap.Index(spark, table).planned_scans(), "show the history of"),
     "verify": (lambda spark, table: zonemap.Index(spark, table).verify(max_columns=1), "verify"),
-    "report": (zonemap.report, "show the status of"),
+    "report": (lambda spark, table: zonemap.Index(spark, table).report(), "show the status of"),
 }
 #: name -> the call with the text of a query, and its action in messages
 QUERY_CALLS = {
@@ -53,17 +53,17 @@ STATES = {
     (
         "advise",
         "unindexed",
-    ): r"NOT_COVERED, .*\. CALL zonemap\.system\.build\(table => 'lake\.mistakes\.unindexed'\) indexes",
+    ): r"NOT_COVERED, .*\. CALL zonemap\.system\.build_index\(table => 'lake\.mistakes\.unindexed'\) indexes",
     ("clustering", "empty"): r"the table has no snapshot\. Write to the table first\.$",
     (
         "clustering",
         "unindexed",
-    ): r"NOT_COVERED, .*\. CALL zonemap\.system\.build\(table => 'lake\.mistakes\.unindexed'\)",
+    ): r"NOT_COVERED, .*\. CALL zonemap\.system\.build_index\(table => 'lake\.mistakes\.unindexed'\)",
     ("verify", "empty"): r"the table has no snapshot\. Write to the table first\.$",
     (
         "verify",
         "unindexed",
-    ): r"does not cover its current snapshot\. CALL zonemap\.system\.build\(table => 'lake\.mistakes",
+    ): r"does not cover its current snapshot\. CALL zonemap\.system\.build_index\(table => 'lake\.mistakes",
 }
 QUERIES = {
     "": r"it is empty\. Give the text of a SELECT\.$",

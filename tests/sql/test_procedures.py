@@ -236,20 +236,20 @@ def test_table_name_resolves_in_the_current_catalog(spark, lake) -> None:
 
 # call -> words the error must hold
 ERRORS = {
-    "unknown table": ("build(table => 'lake.proc.nowhere')", ["lake.proc.nowhere"]),
-    "unknown catalog": ("build(table => 'sea.proc.nowhere')", ["sea"]),
-    "not Iceberg": ("build(table => 'spark_catalog.default.plain')", ["plain", "Iceberg"]),
-    "a view": ("build(table => 'looked_at')", ["looked_at"]),
-    "a metadata table": ("build(table => 'lake.q.fact.snapshots')", ["snapshots"]),
-    "unknown argument": ("build(tabel => 'lake.q.fact')", ["tabel"]),
-    "no argument": ("build()", ["table"]),
-    "unknown column": ("prewarm(table => 'lake.q.fact', columns => array('nope'))", ["nope", "lake.q.fact"]),
-    "negative hours": ("prewarm(table => 'lake.q.fact', hours => -1)", ["hours"]),
-    "wrong type": ("drop(table => 'lake.q.fact', dry_run => 'perhaps')", ["perhaps"]),
+    "unknown table": ("build_index(table => 'lake.proc.nowhere')", ["lake.proc.nowhere"]),
+    "unknown catalog": ("build_index(table => 'sea.proc.nowhere')", ["sea"]),
+    "not Iceberg": ("build_index(table => 'spark_catalog.default.plain')", ["plain", "Iceberg"]),
+    "a view": ("build_index(table => 'looked_at')", ["looked_at"]),
+    "a metadata table": ("build_index(table => 'lake.q.fact.snapshots')", ["snapshots"]),
+    "unknown argument": ("build_index(tabel => 'lake.q.fact')", ["tabel"]),
+    "no argument": ("build_index()", ["table"]),
+    "unknown column": ("prewarm_index(table => 'lake.q.fact', columns => array('nope'))", ["nope", "lake.q.fact"]),
+    "negative hours": ("prewarm_index(table => 'lake.q.fact', hours => -1)", ["hours"]),
+    "wrong type": ("drop_index(table => 'lake.q.fact', dry_run => 'perhaps')", ["perhaps"]),
     "unknown procedure": ("bild(table => 'lake.q.fact')", ["bild"]),
-    "empty name": ("status(table => '')", []),
-    # NULL is the default of status, which then lists tables
-    "null name": ("build(table => CAST(NULL AS STRING))", ["table"]),
+    "empty name": ("index_status(table => '')", []),
+    # NULL is the default of index_status, which then lists tables
+    "null name": ("build_index(table => CAST(NULL AS STRING))", ["table"]),
 }
 
 

@@ -115,7 +115,7 @@ class Maintenance:
             with contextlib.suppress(FileNotFoundError):  # compacted and expired
                 _age(Path(path), 4)
         planted = self._plant("ingest_collect_garbage", 4)
-        ingest.gc(self._spark, self._name, dry_run=False, older_than_hours=72)
+        ingest.collect_garbage(self._spark, self._name, dry_run=False, older_than_hours=72)
         self._planted["ingest_collect_garbage"].append(planted)
 
     def _copy(self) -> None:
