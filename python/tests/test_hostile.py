@@ -94,6 +94,12 @@ def test_a_notebook_shows_any_name(name: str) -> None:
         _is_in_order(result._repr_html_())
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_terminal_shows_any_name(name: str) -> None:
+    for result in results_of(NAMES[name]):
+        assert not isinstance(result, Shown) or not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e]", str(result))
+
+
 @pytest.mark.parametrize("name", [ALL_NAMES, *(NAMES[key] for key in ("blank", "long", "words"))])
 def test_a_report_shows_any_name(name: str) -> None:
     _is_in_order(report_of(name).html())

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -43,6 +44,23 @@ def test_explain_of_a_command_and_of_a_mistake(names: dict[str, Any]) -> None:
 def test_a_build_with_a_bar_builds_the_same(names: dict[str, Any]) -> None:
     built = names["built"]
     assert built.data_files == 16 and built.facts[0].part == "bloom(sensor)" and built.facts[0].data_files == 16
+
+
+def test_print_shows_the_state_in_words_and_a_line_for_each_scan(
+    names: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    state = " ".join(str(names["health"]).split("\n\u250c")[0].split())
+    size = r"[\d.]+ (KB|bytes)"
+    assert re.fullmatch(
+        f"lake.db.readings: fresh, 16 of 16 files covered, 0 snapshots behind, index {size} in the store and {size} in "
+        f"memory, facts of {size}",
+        state,
+    )
+    found = names["scans"]
+    lines = str(found).splitlines()
+    assert len(lines) == len(found.scans) + 4 and max(map(len, lines)) <= 100
+    assert any("lake.db.readings" in line and "EXACT" in line and "16 -> " in line for line in lines), lines
 
 
 def test_the_plots_show_the_numbers_of_the_results(names: dict[str, Any]) -> None:

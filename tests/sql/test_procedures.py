@@ -248,7 +248,7 @@ ERRORS = {
     "wrong type": ("drop_index(table => 'lake.q.fact', dry_run => 'perhaps')", ["perhaps"]),
     "unknown procedure": ("bild(table => 'lake.q.fact')", ["bild"]),
     "empty name": ("index_status(table => '')", []),
-    # NULL is the default of status, which then lists tables
+    # NULL is the default of index_status, which then lists tables
     "null name": ("build_index(table => CAST(NULL AS STRING))", ["table"]),
 }
 

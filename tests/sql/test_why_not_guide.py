@@ -49,7 +49,7 @@ def test_verify_of_the_page(results: dict[str, list]) -> None:
         assert {row.verdict for row in rows} == {"equal"}
 
 
-def test_history_of_the_page(results: dict[str, list]) -> None:
+def test_planned_scans_of_the_page(results: dict[str, list]) -> None:
     rows = results["planned_scans"][0]
     assert len(rows) == 5 and {row.table for row in rows} == {"lake.db.visits"}
     assert {row.mode for row in rows} <= {"EXACT", "STOCK"} and results["python"][0]["kept"]

@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner
 from conftest import ROOT
 from rich.console import Console
+from show.test_tables import STATUS, scans
 
 import zonemap
 from zonemap.commands import cli, doctor, sessions
@@ -39,6 +40,7 @@ from zonemap.results import (
     DropResult,
     GarbageFile,
     GarbageResult,
+    StatusResults,
 )
 from zonemap.session import remote
 
@@ -148,6 +150,28 @@ def test_status_of_a_namespace_prints_a_list(monkeypatch: pytest.MonkeyPatch, no
     result = RUNNER.invoke(cli.cli, ["index-status", "--namespace", "lake.db", "--output", "json"])
     assert json.loads(result.output) == [{"table": "lake.db.t", "verdict": "fresh"}]
     assert received == ["Namespace('lake.db')"]
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_status_prints_what_print_shows_and_json_has_every_column(
+    monkeypatch: pytest.MonkeyPatch, no_spark: None, several: bool
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    found = StatusResults((STATUS, STATUS)) if several else STATUS
+    monkeypatch.setattr(Namespace if several else Index, "status", lambda of: found)
+    command = ["index-status", *(["--namespace", "lake.db"] if several else ["lake.db.events"])]
+    assert RUNNER.invoke(cli.cli, command).output == f"{found}\n"
+    document = json.loads(RUNNER.invoke(cli.cli, [*command, "--output", "json"]).output)
+    assert document == ([STATUS.as_dict()] * 2 if several else STATUS.as_dict())
+
+
+def test_planned_scans_prints_every_scan_that_was_asked_for(monkeypatch: pytest.MonkeyPatch, no_spark: None) -> None:
+    monkeypatch.setattr(Index, "planned_scans", lambda index, *, max_scans: scans(max_scans))
+    command = ["planned-scans", "t", "--remote", "sc://h:1", "--max-scans", "150"]
+    lines = RUNNER.invoke(cli.cli, command, env={"COLUMNS": "100"}).output.splitlines()
+    assert len([line for line in lines if "2026-01-31 23:59:59" in line]) == 150 and max(map(len, lines)) == 100
+    document = json.loads(RUNNER.invoke(cli.cli, [*command, "--output", "json"]).output)
+    assert len(document) == 150 and {"snapshot_id", "bytes_kept", "steps"} <= set(document[0])
 
 
 def test_doctor_json_lists_every_check() -> None:

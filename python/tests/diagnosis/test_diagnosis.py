@@ -252,7 +252,7 @@ def test_planned_scans_of_a_table_and_of_all_tables() -> None:
     session: Any = _Session(scan)
     found = zonemap.Index(session, "lake.db.t").planned_scans(max_scans=5)
     assert found.as_dicts() == [scan] and json.dumps(found.as_dicts()[0]["steps"])
-    assert "bounds of id: 5 -&gt; 1" in found._repr_html_()
+    assert "5 -&gt; 1" in found._repr_html_()
     step = zonemap.planned_scans(session).scans[0].steps[0]
     assert (step.step, step.files_before, step.files_after, step.bytes_after) == ("bounds", 5, 1, 900)
     assert session.statements == [
@@ -273,7 +273,7 @@ def test_the_command_shows_the_planned_scans_of_a_server(monkeypatch: pytest.Mon
     assert result.exit_code == 0 and json.loads(result.output)[0]["table"] == "lake.db.t"
     assert found.statements == ["CALL zonemap.system.planned_scans(table => 'lake.db.t', max_scans => 5)"]
     shown = CliRunner().invoke(cli.cli, ["planned-scans", *options], env={"COLUMNS": "400"}).output
-    assert "bounds of id: 5 -> 1" in shown and "top_k" not in shown
+    assert "5 -> 1" in shown and "id = 3" in shown and "top_k" not in shown
     refused = CliRunner().invoke(cli.cli, ["planned-scans", "lake.db.t"])
     assert isinstance(refused.exception, InvalidArgumentError) and "--remote" in str(refused.exception)
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import builtins
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -16,6 +17,7 @@ from pages import loaded_by
 
 from zonemap import InvalidArgumentError, ZonemapError, plots
 from zonemap.common import optional_packages
+from zonemap.index.index import Index
 from zonemap.plots import Plot, plot
 from zonemap.results import ClusteringResult, CompactedLevel, CompactResult, PlannedScan, PlannedScans, StatusResult
 from zonemap.show.palette import DARK, LIGHT, OF_PAGE
@@ -29,25 +31,26 @@ MERGE = CompactResult("lake.db.t", (CompactedLevel("micro", 40, 2, 90, 80), Comp
 def scan(minute: int, considered: int, kept: int, runs: int = 1) -> PlannedScan:
     at = datetime(2026, 3, 1, 12) + timedelta(minutes=minute)
     return PlannedScan(
-        at,
-        "lake.db.t",
-        7,
-        "EXACT",
-        "hot",
-        "",
-        considered,
-        kept,
-        kept,
-        considered * 100,
-        kept * 100,
-        considered * 10,
-        kept * 10,
-        "",
-        "id = 3",
-        "",
-        -1,
-        1.5,
-        runs,
+        planned_at=at,
+        table="lake.db.t",
+        mode="EXACT",
+        files_considered=considered,
+        files_kept=kept,
+        milliseconds=1.5,
+        predicate="id = 3",
+        reason="",
+        tier="hot",
+        facts="",
+        top_k="",
+        limit=-1,
+        runs=runs,
+        files_after_bounds=kept,
+        bytes_considered=considered * 100,
+        bytes_kept=kept * 100,
+        rows_considered=considered * 10,
+        rows_kept=kept * 10,
+        steps=(),
+        snapshot_id=7,
     )
 
 
@@ -132,14 +135,15 @@ def test_a_file_of_another_kind_is_refused(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("draw", [plots.clustering_depth, plots.files_kept, plots.tiers, plots.levels])
 def test_another_value_is_refused(draw: Callable[[Any], Plot]) -> None:
-    with pytest.raises(InvalidArgumentError, match=r"Cannot plot 7 as .*give the result of zonemap"):
+    with pytest.raises(InvalidArgumentError, match=r"Cannot plot 7 as .*give the result of \w+\(\)") as refused:
         draw(7)
+    assert all(hasattr(Index, name) for name in re.findall(r"(\w+)\(\)", str(refused.value)))
 
 
 def test_results_without_numbers_name_the_next_step() -> None:
     with pytest.raises(ZonemapError, match="Run a query on an indexed table"):
         plots.files_kept(PlannedScans((scan(0, -1, -1),)))
-    with pytest.raises(ZonemapError, match=r"Call zonemap\.Index\.build first"):
+    with pytest.raises(ZonemapError, match=r"Call build\(\) of its Index first"):
         plots.levels(status(levels=""))
 
 

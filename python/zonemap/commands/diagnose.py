@@ -26,8 +26,7 @@ def why_not_command(
 ) -> None:
     """Explain why QUERY, the text of a SELECT, reads the files that it reads. The query is not executed."""
     result = diagnosis.why_not(sessions.start(settings, remote, iceberg), query)
-    rows = result.as_dicts() if output == "json" else result.summaries()
-    output_of(output, always_list=True).rows("why not", rows)
+    output_of(output, always_list=True).result(result, result.as_dicts())
 
 
 @click.command("clustering")
@@ -71,8 +70,7 @@ def advise(
             "Give --query, or --remote of a server that runs queries."
         )
     result = Index(sessions.start(settings, remote, iceberg), table).advise(queries or None, facts=facts)
-    rows = result.as_dicts() if output == "json" else result.summaries()
-    output_of(output, always_list=True).rows("advice", rows)
+    output_of(output, always_list=True).result(result, result.as_dicts())
 
 
 @click.command("planned-scans")
@@ -101,8 +99,7 @@ def planned_scans_command(
         result = planned_scans(spark, max_scans=max_scans)
     else:
         result = Index(spark, table).planned_scans(max_scans=max_scans)
-    rows = result.as_dicts() if output == "json" else result.summaries()
-    output_of(output, always_list=True).rows("planned scans", rows)
+    output_of(output, always_list=True).result(result, result.as_dicts())
 
 
 @click.command()

@@ -115,10 +115,11 @@ def status(
         )
     spark = sessions.start(settings, remote, iceberg)
     if table is not None:
-        output_of(output).rows("status", [Index(spark, table).status().as_dict()])
+        one = Index(spark, table).status()
+        output_of(output).result(one, [one.as_dict()])
     else:
         found = index_status(spark) if namespace is None else Namespace(spark, namespace).status()
-        output_of(output, always_list=True).rows("status", [result.as_dict() for result in found])
+        output_of(output, always_list=True).result(found, [result.as_dict() for result in found])
 
 
 @click.command("compact-index")

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from rich.console import Console
 
 from zonemap.common import safe_text
-from zonemap.show.tables import known, rich_table
+from zonemap.show.tables import Shown, known, rich_table, terminal
 
 
 class Output(Protocol):
@@ -17,6 +17,9 @@ class Output(Protocol):
 
     def rows(self, title: str, rows: list[dict[str, Any]]) -> None:
         """Prints rows with the same keys; a single row is printed with one key in each line."""
+
+    def result(self, found: Shown, rows: list[dict[str, Any]]) -> None:
+        """Prints a result: for people what ``print`` shows, with all of its rows; for programs ``rows``."""
 
 
 class TableOutput:
@@ -31,6 +34,10 @@ class TableOutput:
         if rows:
             self._console.print(rich_table(known(rows)))
 
+    def result(self, found: Shown, rows: list[dict[str, Any]]) -> None:
+        """Prints the headings and tables of a result; see ``Output``."""
+        self._console.print(terminal(found))
+
 
 class JsonOutput:
     """Prints one JSON document: an object for a single row, otherwise a list."""
@@ -42,6 +49,10 @@ class JsonOutput:
         """Prints rows as JSON without the title; see ``Output``."""
         single = len(rows) == 1 and not self._always_list
         print(json.dumps(rows[0] if single else rows, indent=2, default=str))
+
+    def result(self, found: Shown, rows: list[dict[str, Any]]) -> None:
+        """Prints the rows as JSON; see ``Output``."""
+        self.rows("", rows)
 
 
 def output_of(kind: str, *, always_list: bool = False) -> Output:

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of the procedures of append ingestion, which notebooks show as small tables."""
+"""Results of the procedures of append ingestion, which ``print`` and notebooks show as small tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from zonemap.common.errors import ZonemapError
 from zonemap.session.rows import OneRow
+from zonemap.show.tables import Shown
+
+_RowT = TypeVar("_RowT", bound="_Row")
 
 
 @dataclass(frozen=True)
@@ -31,11 +34,20 @@ class _Row:
                     f"Cannot read the result for '{table}': column {', '.join(missing)} is missing. "
                     "Use a jar and a Python package of the same version ('zonemap doctor')."
                 )
-        return tuple(cls(**{name: row[name] for name in names}) for row in found)
+        return _Rows(cls(**{name: row[name] for name in names}) for row in found)
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the fields by name, ready for JSON."""
         return asdict(self)
+
+
+class _Rows(tuple[_RowT, ...], Shown):
+    """The rows of a procedure: a tuple."""
+
+    __slots__ = ()
+
+    def _shown(self) -> tuple[str, list[dict[str, Any]]]:
+        return "", [row.as_dict() for row in self]
 
 
 @dataclass(frozen=True)

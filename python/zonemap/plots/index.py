@@ -10,9 +10,10 @@ from typing import Any
 
 from zonemap.common import argument_checks, safe_text
 from zonemap.common.errors import InvalidArgumentError, ZonemapError
-from zonemap.plots.plot import Plot, altair, data, scaled, sized
+from zonemap.plots.plot import Plot, altair, data
 from zonemap.results import CompactResult, StatusResult
 from zonemap.show.palette import Palette
+from zonemap.show.sizes import scaled, sized
 
 _TIERS = (
     ("driver memory (hot)", "memory_bytes"),
@@ -37,7 +38,7 @@ def tiers(result: StatusResult) -> Plot:
     """
     if not isinstance(result, StatusResult):
         raise InvalidArgumentError(
-            f"Cannot plot {argument_checks.shown(result)} as tiers: give the result of zonemap.Index.status."
+            f"Cannot plot {argument_checks.shown(result)} as tiers: give the result of status() of an Index."
         )
     found = [(name, _known(getattr(result, field))) for name, field in _TIERS]
     unit, size = scaled(max(count for _, count in found))
@@ -60,7 +61,7 @@ def levels(result: StatusResult | CompactResult) -> Plot:
     """Returns the number of segments of each level of an index; for a merge, before and after it.
 
     Args:
-        result: The result of ``Index.status`` or of ``Index.compact``.
+        result: The result of ``Index.status`` or ``Index.compact``.
 
     Raises:
         InvalidArgumentError: ``result`` is another value.
@@ -69,7 +70,7 @@ def levels(result: StatusResult | CompactResult) -> Plot:
     rows = _segments(result)
     if not rows:
         raise ZonemapError(
-            f"Cannot plot the levels of '{result.table}': its index has no segments. Call zonemap.Index.build first."
+            f"Cannot plot the levels of '{result.table}': its index has no segments. Call build() of its Index first."
         )
     most = max(int(row["segments"]) for row in rows)
     rows = [row | {"text": f"{row['segments']:,}"} for row in rows]
@@ -105,8 +106,7 @@ def _segments(result: StatusResult | CompactResult) -> Sequence[dict[str, Any]]:
         pairs = re.findall(r"(\S+)=(\d+)", result.levels or "")
         return [{"level": level, "when": "now", "segments": int(count)} for level, count in pairs]
     raise InvalidArgumentError(
-        f"Cannot plot {argument_checks.shown(result)} as levels: give the result of "
-        "zonemap.Index.status or zonemap.Index.compact."
+        f"Cannot plot {argument_checks.shown(result)} as levels: give the result of status() or compact() of an Index."
     )
 
 

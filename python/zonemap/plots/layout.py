@@ -18,7 +18,7 @@ def clustering_depth(result: ClusteringResult) -> Plot:
     """Returns the number of data files by depth: by how many files may hold the same value.
 
     Args:
-        result: The result of ``zonemap.clustering_information``.
+        result: The result of ``Index.clustering``.
 
     Raises:
         InvalidArgumentError: ``result`` is another value.
@@ -26,7 +26,7 @@ def clustering_depth(result: ClusteringResult) -> Plot:
     if not isinstance(result, ClusteringResult):
         raise InvalidArgumentError(
             f"Cannot plot {argument_checks.shown(result)} as a clustering depth: "
-            "give the result of zonemap.clustering_information."
+            "give the result of clustering() of an Index."
         )
     found = sorted((int(depth), files) for depth, files in result.partition_depth_histogram.items() if files)
     rows = [{"depth": f"depth {depth:,}", "files": files, "text": f"{files:,}"} for depth, files in found]

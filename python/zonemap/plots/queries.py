@@ -24,7 +24,7 @@ def files_kept(result: PlannedScans) -> Plot:
     """Returns the files of each executed scan over time: those of the snapshot, and those that the plan kept.
 
     Args:
-        result: The result of ``Index.planned_scans`` or of ``zonemap.planned_scans``.
+        result: The result of ``Index.planned_scans`` or ``zonemap.planned_scans``.
 
     Raises:
         InvalidArgumentError: ``result`` is another value.
@@ -32,13 +32,13 @@ def files_kept(result: PlannedScans) -> Plot:
     """
     if not isinstance(result, PlannedScans):
         raise InvalidArgumentError(
-            f"Cannot plot {argument_checks.shown(result)} as files kept: give the result of zonemap.planned_scans."
+            f"Cannot plot {argument_checks.shown(result)} as files kept: give the result of planned_scans()."
         )
     ran = result.ran.scans
     planned = [scan for scan in ran if _is_counted(scan)]
     if not planned:
         raise ZonemapError(
-            "Cannot plot the files kept: the index planned no executed scan of this history. Run a query on an indexed "
+            "Cannot plot the files kept: the index planned no executed scan of this result. Run a query on an indexed "
             "table."
         )
     drawn = sorted(planned, key=_at, reverse=True)[:_MOST]

@@ -11,10 +11,10 @@ from typing import Any
 from zonemap import plots
 from zonemap.common import safe_text
 from zonemap.plots import Plot
-from zonemap.plots.plot import sized
 from zonemap.reports.numbers import Explained, Numbers
 from zonemap.results import AdviceRow, ClusteringResult, PlannedScan
 from zonemap.show.page import escaped, page, table, tiles
+from zonemap.show.sizes import sized
 from zonemap.show.tables import text
 
 #: The most conditions of the history in the table of queries.

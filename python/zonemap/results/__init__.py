@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Results of the methods of ``zonemap.Index`` and of the functions of ``zonemap``: frozen objects.
 
-Notebooks and ``rich.print`` show each as a table; ``as_dict`` and ``as_dicts`` return values for JSON.
+``print``, ``rich.print`` and notebooks show each as a table; ``as_dict`` and ``as_dicts`` return values for JSON.
 """
 
 from zonemap.results.index import (

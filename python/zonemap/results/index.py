@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
 from zonemap.session.rows import OneRow
+from zonemap.show.sizes import sized
 from zonemap.show.tables import Shown
 
 
@@ -106,68 +107,102 @@ class StatusResult(OneRow):
 
     Attributes:
         table: The table as named in the call; in a list of tables, with its catalog.
-        snapshot_id: The table's current snapshot; -1 if it has none.
-        covered: True if the index covers the current snapshot, so that the next plan is EXACT.
+        verdict: The state of the index: "fresh"; "catching up" (upkeep works on the newest commits, or has had too
+            little time); "behind" (no upkeep follows the commits); "damaged: ...", "unreadable: ..." and "not
+            persisted: ..." with the reason; "no index"; "no snapshot"; "error" in a list of tables, for a table whose
+            status cannot be shown.
+        problem: Why the snapshot is not covered, or why its index is not in the store; empty if it is covered and
+            stored.
+        files_covered: Number of data files of the current snapshot that the index holds. HYBRID plans use these from
+            the index.
+        files_total: Number of data files of the current snapshot; -1 if its manifest list has no counts.
         lag_snapshots: Number of snapshots from the newest covered ancestor to the current one; -1 if it is unknown.
+        lag_seconds: Age difference of the newest covered snapshot and the current one; -1 if it is unknown.
+        bytes: Size in the store of the segments of ``covered_snapshot_id``; -1 if nothing is covered.
+        memory_bytes: Driver memory of this table's index: the hot tier.
+        covered: True if the index covers the current snapshot, so that the next plan is EXACT.
+        snapshots_covered: Number of retained snapshots that the index covers.
+        snapshots_total: Number of snapshots that the table retains.
         data_files: Number of data files of ``covered_snapshot_id``, as all counts below; -1 if nothing is covered.
         delete_files: Number of delete files.
         segments: Number of segments.
-        bytes: Size of these segments.
-        memory_bytes: Driver memory of this table's index: the hot tier.
-        spilled_bytes: Size of the local files to which this JVM has spilled segments.
-        cold_memory_bytes: Driver memory that caches files of a store that is not local.
-        cold_disk_bytes: Size of the local files that cache files of a store that is not local.
-        store: Folder of the index files, whether it exists or not.
         levels: Number of segments of each level, such as "day=1 hour=3 micro=7"; empty if nothing is covered.
         columns: The columns whose bounds the index retains, "all" if no columns were chosen.
         facts: Facts beyond bounds and the bytes of each, such as "values(status)=2048 bloom(user_id)=65536".
         fact_bytes: Size of all facts.
-        problem: Why the snapshot is not covered, or why its index is not in the store; empty if it is covered and
-            stored.
         bounds: Number of data files by the permitted use of their bounds, such as "extremes=90 valid=8 doubtful=2".
             extremes: all pruning, MIN and MAX. valid: all pruning. doubtful: only filters that Iceberg evaluates too.
             Empty if nothing is covered.
         evidence: Which files and columns prune less because nothing proves their bounds, and what would prove them;
             empty if there are none.
-        verdict: The state of the index: "fresh"; "catching up" (upkeep works on the newest commits, or has had too
-            little time); "behind" (no upkeep follows the commits); "damaged: ...", "unreadable: ..." and "not
-            persisted: ..." with the reason; "no index"; "no snapshot"; "error" in a list of tables, for a table whose
-            status cannot be shown.
+        spilled_bytes: Size of the local files to which this JVM has spilled segments.
+        cold_memory_bytes: Driver memory that caches files of a store that is not local.
+        cold_disk_bytes: Size of the local files that cache files of a store that is not local.
+        store: Folder of the index files, whether it exists or not.
+        snapshot_id: The table's current snapshot; -1 if it has none.
         covered_snapshot_id: The newest snapshot that the index covers; -1 if it covers none.
-        files_covered: Number of data files of the current snapshot that the index holds. HYBRID plans use these from
-            the index.
-        files_total: Number of data files of the current snapshot; -1 if its manifest list has no counts.
-        snapshots_covered: Number of retained snapshots that the index covers.
-        snapshots_total: Number of snapshots that the table retains.
-        lag_seconds: Age difference of the newest covered snapshot and the current one; -1 if it is unknown.
     """
 
-    snapshot_id: int
-    covered: bool
+    verdict: str
+    problem: str
+    files_covered: int
+    files_total: int
     lag_snapshots: int
+    lag_seconds: float
+    bytes: int
+    memory_bytes: int
+    covered: bool
+    snapshots_covered: int
+    snapshots_total: int
     data_files: int
     delete_files: int
     segments: int
-    bytes: int
-    memory_bytes: int
-    spilled_bytes: int
-    cold_memory_bytes: int
-    cold_disk_bytes: int
-    store: str
     levels: str
     columns: str
     facts: str
     fact_bytes: int
-    problem: str
     bounds: str
-    verdict: str
-    covered_snapshot_id: int
-    files_covered: int
-    files_total: int
-    snapshots_covered: int
-    snapshots_total: int
-    lag_seconds: float
     evidence: str
+    spilled_bytes: int
+    cold_memory_bytes: int
+    cold_disk_bytes: int
+    store: str
+    snapshot_id: int
+    covered_snapshot_id: int
+
+    def summary(self) -> dict[str, Any]:
+        """Returns the columns that people read first; an unknown number is None."""
+        total = f" of {self.files_total:,}" if self.files_total >= 0 else ""
+        seconds = f" ({self.lag_seconds:,.0f} s)" if self.lag_snapshots > 0 and self.lag_seconds >= 0 else ""
+        snapshots = f"{self.lag_snapshots:,} {'snapshot' if self.lag_snapshots == 1 else 'snapshots'}"
+        return {
+            "table": self.table,
+            "verdict": self.verdict,
+            "files covered": f"{self.files_covered:,}{total}" if self.files_covered >= 0 else None,
+            "behind": snapshots + seconds if self.lag_snapshots >= 0 else None,
+            "in store": sized(self.bytes) if self.bytes >= 0 else None,
+            "in memory": sized(self.memory_bytes),
+            "problem": self.problem,
+        }
+
+    def _tables(self) -> list[tuple[str, list[dict[str, Any]]]]:
+        details = [self.as_dict()]
+        return [(self._sentence(), []), (self.problem, details)] if self.problem else [(self._sentence(), details)]
+
+    def _sentence(self) -> str:
+        """Returns the state of the index in words; what is unknown is left out, but a lag behind a covered snapshot."""
+        told = self.summary()
+        parts = [f"{self.table}: {self.verdict}"]
+        if told["files covered"]:
+            parts.append(f"{told['files covered']} {'file' if self.files_total == 1 else 'files'} covered")
+        if told["behind"]:
+            parts.append(f"{told['behind']} behind")
+        elif self.covered_snapshot_id >= 0:
+            parts.append("lag unknown")
+        if told["in store"]:
+            facts = f", facts of {sized(self.fact_bytes)}" if self.fact_bytes > 0 else ""
+            parts.append(f"index {told['in store']} in the store and {told['in memory']} in memory{facts}")
+        return ", ".join(parts)
 
 
 class StatusResults(tuple[StatusResult, ...], Shown):
@@ -181,8 +216,7 @@ class StatusResults(tuple[StatusResult, ...], Shown):
         return cls(StatusResult.from_rows(str(row.get("table", of)), [row]) for row in rows)
 
     def _shown(self) -> tuple[str, list[dict[str, Any]]]:
-        short = ("table", "verdict", "files_covered", "files_total", "lag_snapshots", "lag_seconds", "bytes", "problem")
-        return f"{len(self):,} tables", [{name: getattr(one, name) for name in short} for one in self]
+        return f"{len(self):,} {'table' if len(self) == 1 else 'tables'}", [one.summary() for one in self]
 
 
 @dataclass(frozen=True)

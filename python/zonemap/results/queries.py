@@ -7,7 +7,7 @@ import html
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from rich.text import Text
 
@@ -47,55 +47,65 @@ class PlannedScan:
     Attributes:
         planned_at: When its plan was complete.
         table: The table that it reads.
-        snapshot_id: The snapshot that it reads.
         mode: "EXACT", "HYBRID" or "STOCK".
-        tier: Where the segments were: "hot", "cold" or "both"; empty if Iceberg planned.
-        reason: Why Iceberg planned; empty if the index did.
         files_considered: Live files; -1 if Iceberg planned.
-        files_after_bounds: Files that partitions and bounds kept; -1 if Iceberg planned.
         files_kept: Planned files; -1 if Iceberg planned.
+        milliseconds: Time from the request to the last task.
+        predicate: The condition that the index evaluated.
+        reason: Why Iceberg planned; empty if the index did.
+        tier: Where the segments were: "hot", "cold" or "both"; empty if Iceberg planned.
+        facts: Facts that some of these files have.
+        top_k: The bound of the first rows; empty without one.
+        limit: Rows of a LIMIT that left out files; else -1.
+        runs: Executions of the query, those that failed included; 0 if it was only planned, as by EXPLAIN.
+        files_after_bounds: Files that partitions and bounds kept; -1 if Iceberg planned.
         bytes_considered: Size of all live files by the snapshot's summary; -1 if Iceberg planned.
         bytes_kept: Size of the planned files; -1 if Iceberg planned.
         rows_considered: Rows of all live files by the snapshot's summary; -1 if Iceberg planned.
         rows_kept: Rows of the planned files, deleted rows included; -1 if Iceberg planned.
-        facts: Facts that some of these files have.
-        predicate: The condition that the index evaluated.
-        top_k: The bound of the first rows; empty without one.
-        limit: Rows of a LIMIT that left out files; else -1.
-        milliseconds: Time from the request to the last task.
-        runs: Executions of the query, those that failed included; 0 if it was only planned, as by EXPLAIN.
         steps: The steps of the plan in order; empty unless the query was explained, or executed with `steps.enabled`.
+        snapshot_id: The snapshot that it reads.
     """
 
     planned_at: datetime
     table: str
-    snapshot_id: int
     mode: str
-    tier: str
-    reason: str
     files_considered: int
-    files_after_bounds: int
     files_kept: int
+    milliseconds: float
+    predicate: str
+    reason: str
+    tier: str
+    facts: str
+    top_k: str
+    limit: int
+    runs: int
+    files_after_bounds: int
     bytes_considered: int
     bytes_kept: int
     rows_considered: int
     rows_kept: int
-    facts: str
-    predicate: str
-    top_k: str
-    limit: int
-    milliseconds: float
-    runs: int
-    steps: tuple[PlanStep, ...] = ()
+    steps: tuple[PlanStep, ...]
+    snapshot_id: int
 
     def summary(self) -> dict[str, Any]:
-        """Returns the columns with the steps as one text, for people."""
-        return asdict(self) | {"steps": "; ".join(str(step) for step in self.steps)}
+        """Returns the columns that people read first; `files` has the code of the reason if Iceberg planned."""
+        is_counted = self.files_considered >= 0
+        return {
+            "time": _time(self.planned_at),
+            "table": self.table,
+            "mode": self.mode,
+            "files": f"{self.files_considered:,} -> {self.files_kept:,}" if is_counted else self.reason.split(":")[0],
+            "ms": f"{self.milliseconds:,.1f}",
+            "predicate": self.predicate,
+        }
 
 
 @dataclass(frozen=True)
 class PlannedScans(Rows):
     """Result of ``planned_scans``: scans of the driver, the newest first."""
+
+    _has_lines: ClassVar[bool] = True
 
     scans: tuple[PlannedScan, ...]
 
@@ -114,8 +124,8 @@ class PlannedScans(Rows):
         return [asdict(scan) for scan in self.scans]
 
     def summaries(self) -> list[dict[str, Any]]:
-        """Returns the scans for people, without the columns that have nothing in any scan."""
-        return _without_empty_columns([scan.summary() for scan in self.scans])
+        """Returns the scans with the columns that people read first."""
+        return [scan.summary() for scan in self.scans]
 
     def _shown(self) -> tuple[str, list[dict[str, Any]]]:
         heading = "" if self.scans else "The driver has planned no such scan yet. Run a query first."
@@ -259,10 +269,11 @@ class Explanation:
         return Text(safe_text.visible(self.text))
 
 
-def _without_empty_columns(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Returns rows without the columns that have nothing in any row."""
-    kept = [name for name in (rows[0] if rows else ()) if any(row[name] not in ("", -1) for row in rows)]
-    return [{name: row[name] for name in kept} for row in rows]
+def _time(at: datetime) -> str:
+    """Returns a time of today without its date."""
+    is_today = at.date() == datetime.now(at.tzinfo).date()
+    shown = at.replace(tzinfo=None).isoformat(" ", "seconds")
+    return shown.partition(" ")[2] if is_today else shown
 
 
 def _scan(row: Mapping[str, Any]) -> Any:

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables for people: HTML for notebooks, and rich tables for terminals.
+"""Tables for people: HTML for notebooks, rich tables for terminals, and their plain text for ``print``.
 
 A single row is shown with one field in each line, because a result has more fields than a screen has columns.
 """
 
 from __future__ import annotations
 
+import io
+import shutil
+import sys
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
-from rich.console import Group
+from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
@@ -21,6 +24,10 @@ from zonemap.show import page
 _MOST_ROWS = 100
 #: A text with no more characters stays on one line.
 _SHORT = 20
+#: The most characters of a value in a table whose rows have one line each.
+_LONGEST_IN_LINE = 1_000
+#: The columns of a text that no terminal shows, such as a log.
+_WIDTH = 100
 
 # The host of a notebook has its own sizes, alignment and colours of tables; lines take the colour of its text.
 _STYLE = """<style>
@@ -37,7 +44,10 @@ _STYLE = """<style>
 
 
 class Shown:
-    """A result that notebooks show as an HTML table and ``rich.print`` as a table of the terminal."""
+    """A result that notebooks show as an HTML table, and ``print`` and ``rich.print`` as a table of the terminal."""
+
+    #: True if a row has one line of a terminal, below the names of the columns, also where it is the only row.
+    _has_lines: ClassVar[bool] = False
 
     @abstractmethod
     def _shown(self) -> tuple[str, list[dict[str, Any]]]:
@@ -49,23 +59,47 @@ class Shown:
 
     def _repr_html_(self) -> str:
         parts = [
-            (f'<p class="zonemap-heading">{page.escaped(heading)}</p>' if heading else "") + html_table(rows)
-            for heading, rows in map(_first_rows, self._tables())
+            (f'<p class="zonemap-heading">{page.escaped(heading)}</p>' if heading else "")
+            + html_table(rows, lines=self._has_lines)
+            for heading, rows in _parts(self, _MOST_ROWS)
         ]
         return _STYLE + "".join(parts)
 
     def __rich__(self) -> Group:
-        shown: list[Text | Table] = []
-        for heading, rows in map(_first_rows, self._tables()):
-            shown += ([Text(safe_text.visible(heading))] if heading else []) + ([rich_table(rows)] if rows else [])
-        return Group(*shown)
+        return terminal(self, _MOST_ROWS)
+
+    def __str__(self) -> str:
+        """Returns what ``rich.print`` shows as plain text, as wide as the terminal; the dataclass is in ``repr``.
+
+        Characters that standard output cannot encode are escapes, so that ``print`` never fails.
+        """
+        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+        written = io.BytesIO()
+        file = io.TextIOWrapper(written, encoding, errors="backslashreplace", newline="\n")
+        width = shutil.get_terminal_size((_WIDTH, 1)).columns
+        console = Console(file=file, width=width, color_system=None, force_terminal=False, force_jupyter=False)
+        console.print(self)
+        file.flush()
+        return written.getvalue().decode(encoding).rstrip("\n")
 
 
-def html_table(rows: list[dict[str, Any]]) -> str:
-    """Returns an HTML table of rows with the same keys; every name and value is escaped."""
+def terminal(result: Shown, most: int | None = None) -> Group:
+    """Returns a result as rich shows it, with the first ``most`` rows of each table, or with all of them."""
+    shown: list[Text | Table] = []
+    for heading, rows in _parts(result, most):
+        shown += [Text(safe_text.visible(heading))] if heading else []
+        shown += [rich_table(rows, lines=result._has_lines)] if rows else []
+    return Group(*shown)
+
+
+def html_table(rows: list[dict[str, Any]], *, lines: bool = False) -> str:
+    """Returns an HTML table of rows with the same keys; every name and value is escaped.
+
+    A single row has a field in each line, unless ``lines`` asks for a line for each row.
+    """
     if not rows:
         return ""
-    if len(rows) == 1:
+    if len(rows) == 1 and not lines:
         fields = (
             f'<tr><th scope="row">{page.escaped(name)}</th>{_cell(value, name)}</tr>' for name, value in rows[0].items()
         )
@@ -79,10 +113,19 @@ def html_table(rows: list[dict[str, Any]]) -> str:
     return _box(rows, f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>")
 
 
-def rich_table(rows: list[dict[str, Any]]) -> Table:
-    """Returns a rich table of rows with the same keys; values are plain text, so brackets are no markup."""
-    table = Table(show_header=len(rows) != 1)
-    if len(rows) == 1:
+def rich_table(rows: list[dict[str, Any]], *, lines: bool = False) -> Table:
+    """Returns a rich table of rows with the same keys; values are plain text, so brackets are not markup.
+
+    A single row has a field in each line. With ``lines``, each row has one line: the end of a text that is too long
+    for the terminal is left out.
+    """
+    table = Table(show_header=lines or len(rows) != 1)
+    if rows and lines:
+        for name in rows[0]:
+            table.add_column(name, no_wrap=all(len(text(row[name], name)) <= _SHORT for row in rows))
+        for row in rows:
+            table.add_row(*(_one_line(text(value, name)) for name, value in row.items()))
+    elif len(rows) == 1:
         table.add_column("field", style="bold")
         table.add_column("value", overflow="fold")
         for name, value in rows[0].items():
@@ -115,15 +158,23 @@ def known(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{name: _known(value) for name, value in row.items()} for row in rows]
 
 
-def _first_rows(found: tuple[str, list[dict[str, Any]]]) -> tuple[str, list[dict[str, Any]]]:
+def _parts(result: Shown, most: int | None) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Returns the tables of a result, each with a heading that states how many rows it leaves out."""
+    return [_first_rows(heading, rows, most) for heading, rows in result._tables()]
+
+
+def _first_rows(heading: str, rows: list[dict[str, Any]], most: int | None) -> tuple[str, list[dict[str, Any]]]:
     """Returns a table whose heading states how many rows it leaves out, or that there are none."""
-    heading, rows = found
     if not rows and not heading:
         return "no rows", []
-    shown = known(rows[:_MOST_ROWS])
-    if len(rows) <= _MOST_ROWS:
+    shown = known(rows[:most])
+    if len(shown) == len(rows):
         return heading, shown
-    return f"{heading}{': ' if heading else ''}the first {_MOST_ROWS:,} of {len(rows):,} rows", shown
+    return f"{heading}{': ' if heading else ''}the first {len(shown):,} of {len(rows):,} rows", shown
+
+
+def _one_line(value: str) -> Text:
+    return Text(safe_text.line(value, _LONGEST_IN_LINE), no_wrap=True, overflow="ellipsis")
 
 
 def _box(rows: list[dict[str, Any]], table: str) -> str:

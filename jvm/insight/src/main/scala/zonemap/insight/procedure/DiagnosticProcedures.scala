@@ -158,24 +158,24 @@ private[zonemap] final class DiagnosticProcedures(process: SparkProcess, history
   private val historyColumns = Seq[ResultColumn[PlanRecord]](
     ResultColumn("planned_at", TimestampType, _.atMillis * 1000),
     ResultColumn("table", StringType, _.table),
-    ResultColumn("snapshot_id", LongType, _.snapshotId),
     ResultColumn("mode", StringType, _.mode),
-    ResultColumn("tier", StringType, _.tier),
-    ResultColumn("reason", StringType, _.reason),
     ResultColumn("files_considered", LongType, _.considered),
-    ResultColumn("files_after_bounds", LongType, _.afterBounds),
     ResultColumn("files_kept", LongType, _.kept),
+    ResultColumn("milliseconds", DoubleType, _.millis),
+    ResultColumn("predicate", StringType, _.predicate),
+    ResultColumn("reason", StringType, _.reason),
+    ResultColumn("tier", StringType, _.tier),
+    ResultColumn("facts", StringType, _.facts),
+    ResultColumn("top_k", StringType, _.topK),
+    ResultColumn("limit", LongType, _.limit),
+    ResultColumn("runs", LongType, _.runs.get),
+    ResultColumn("files_after_bounds", LongType, _.afterBounds),
     ResultColumn("bytes_considered", LongType, _.consideredBytes),
     ResultColumn("bytes_kept", LongType, _.keptBytes),
     ResultColumn("rows_considered", LongType, _.consideredRows),
     ResultColumn("rows_kept", LongType, _.keptRows),
     ResultColumn("steps", ArrayType(step, containsNull = false), _.counted.all),
-    ResultColumn("facts", StringType, _.facts),
-    ResultColumn("predicate", StringType, _.predicate),
-    ResultColumn("top_k", StringType, _.topK),
-    ResultColumn("limit", LongType, _.limit),
-    ResultColumn("milliseconds", DoubleType, _.millis),
-    ResultColumn("runs", LongType, _.runs.get)
+    ResultColumn("snapshot_id", LongType, _.snapshotId)
   )
 
   val History: ZoneMapProcedure = ZoneMapProcedure(

@@ -23,6 +23,9 @@ class HistoryTest extends SharedSession {
     sql(s"SELECT * FROM $table WHERE p = 1 ORDER BY id LIMIT 2").collect()
     val rows = history(s"table => '$table'")
     assert(rows.map(_.getAs[String]("mode")) == Seq("EXACT", "EXACT", "STOCK"), rows)
+    assert(
+      rows.head.schema.fieldNames.take(7).toSeq ==
+        Seq("planned_at", "table", "mode", "files_considered", "files_kept", "milliseconds", "predicate"))
     val (first, point, stock) = (rows.head, rows(1), rows(2))
     assert(first.getAs[String]("top_k").contains("id <= ") && first.getAs[Long]("limit") == -1, first)
     assert(

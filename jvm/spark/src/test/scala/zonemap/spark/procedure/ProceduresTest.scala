@@ -228,6 +228,14 @@ class ProceduresTest extends SharedSession {
     assert(errorOf("refresh_index()").contains("both 'table' and 'namespace' are NULL"))
   }
 
+  test("the columns of the status begin with the answer") {
+    val names = sql(s"CALL zonemap.system.index_status('${newTable("first_columns")}')").columns.toSeq
+    assert(names.take(3) == Seq("table", "verdict", "problem"), names)
+    assert(names.slice(3, 7) == Seq("files_covered", "files_total", "lag_snapshots", "lag_seconds"), names)
+    assert(names.slice(7, 9) == Seq("bytes", "memory_bytes"), names)
+    assert(names.takeRight(3) == Seq("store", "snapshot_id", "covered_snapshot_id"), names)
+  }
+
   test("status of a namespace: a row for each table, an error as a row") {
     Seq("built", "plain", "`odd-name`", "broken").foreach { name =>
       sql(s"CREATE TABLE lake.statuses.$name (id BIGINT) USING iceberg")
