@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans scans of PyIceberg from the stored index, without a JVM.
 
+The tasks of a scan::
+
     from zonemap.pyiceberg import plan_files
 
     tasks = plan_files(table.scan(row_filter="id between 7 and 9"))
 
 This needs PyArrow, NumPy and PyIceberg (the extra ``pyiceberg``). Importing this package imports none of
-them. The index is built by Spark, with ``zonemap.build`` or its upkeep, and is only read here.
+them. The index is built by Spark, with ``zonemap.Index.build`` or its upkeep, and is only read here.
 """
 
 from __future__ import annotations
