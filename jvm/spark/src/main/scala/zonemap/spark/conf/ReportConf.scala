@@ -9,7 +9,7 @@ private[conf] object ReportConf {
     "true",
     "true, false",
     "Count the files and bytes before and after each step of a plan, for the text and the metrics of the SQL tab, for " +
-      "EXPLAIN and for history, and whether each condition removes a file, for both texts. Each execution evaluates the " +
+      "EXPLAIN and for planned_scans, and whether each condition removes a file, for both texts. Each execution evaluates the " +
       "conditions of its scans twice more to count them: about ten milliseconds for 100,000 files in memory. false: only " +
       "the files of the whole plan are shown.",
     ConfEntry.flag

@@ -37,6 +37,8 @@ class ProceduresTest extends SharedSession {
       status.getAs[Boolean]("covered") && status
         .getAs[Long]("lag_snapshots") == 0 && status.getAs[String]("store").contains("_zonemaps_v2"))
     assert(status.getAs[String]("verdict") == "fresh" && status.getAs[String]("table") == t)
+    val meaning = sql(s"CALL zonemap.system.index_status('$t')").schema("verdict").getComment()
+    assert(meaning.exists(_.contains("'catching up'")), "each column has its meaning as a comment")
     val listed = sql(s"CALL zonemap.system.drop_index(table => '$t', dry_run => true)").collect().map(_.getString(0))
     assert(listed.length >= 5 && call(s"index_status('$t')").getAs[Boolean]("covered"))
     assert(sql(s"CALL zonemap.system.drop_index('$t', false)").collect().map(_.getString(0)).toSet == listed.toSet)
@@ -203,7 +205,9 @@ class ProceduresTest extends SharedSession {
       assert(failed.map(_.getAs[String]("table")).toSeq == Seq("lake.builds.broken"), rows.toSeq)
       assert(failed.head.getAs[Long]("snapshot_id") == -1 && failed.head.getAs[Long]("data_files") == 0)
       val message = failed.head.getAs[String]("problem")
-      assert(message.startsWith(s"Cannot ${procedure.stripSuffix("_index")} the index of 'lake.builds.broken': "), message)
+      assert(
+        message.startsWith(s"Cannot ${procedure.stripSuffix("_index")} the index of 'lake.builds.broken': "),
+        message)
       done.map(row => row.getAs[String]("table") -> row.getAs[Long]("data_files")).toMap
     }
     assert(files("build_index") == Map("lake.builds.a" -> 1L, "lake.builds.`b-c`" -> 1L, "lake.builds.empty" -> 0L))
