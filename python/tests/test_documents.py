@@ -154,3 +154,29 @@ def test_commands_that_install_the_package_name_its_wheel() -> None:
     }
     assert {(path, name) for path, name in found if name != wheel} == set()
     assert {"README.md", "docs/guide/dbt.md", "docs/guide/readers.md"} < {path for path, _ in found}
+
+
+def _user_confs(page: str) -> set[str]:
+    """Returns the confs of the first table of the configuration page, without their prefix."""
+    first = page.partition("## Advanced")[0]
+    return set(re.findall(r"^\| `spark\.sql\.zonemap\.([\w.]+)` \|", first, re.MULTILINE))
+
+
+def _confs(page: str) -> set[str]:
+    return _user_confs(page.replace("## Advanced", ""))
+
+
+def test_the_guide_names_few_confs_of_the_planner() -> None:
+    """A page that needs an advanced conf links to the reference, which tells when to set it."""
+    reference = (ROOT / "docs" / "reference" / "configuration.md").read_text(encoding="utf-8")
+    of_users = {conf for conf in _user_confs(reference) if not conf.startswith("ingest.")}
+    advanced = _confs(reference) - _user_confs(reference)
+    assert 5 < len(of_users) <= 15
+    assert "merge.hardCap" in advanced
+    pattern = rf"(?<![\w.-])(?:spark\.sql\.)?(?:zonemap\.)?({'|'.join(map(re.escape, advanced))})(?![\w-]|\.\w)"
+    named = {
+        (page.name, conf)
+        for page in (ROOT / "docs" / "guide").glob("*.md")
+        for conf in re.findall(pattern, page.read_text(encoding="utf-8"))
+    }
+    assert named == set()

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import importlib
+import json
 import re
 import shutil
 from html.parser import HTMLParser
@@ -11,6 +13,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from conftest import ROOT, build_site
+
+from zonemap.commands.cli import cli
 
 PAGES = ("README.html", "docs/guide/install.html", "docs/reference/configuration.html", "docs/design/adr/README.html")
 
@@ -36,6 +40,7 @@ TAGS = {
     *("h3", "h4", "h5", "h6", "ul", "ol", "li", "dl", "dt", "dd", "code", "pre", "kbd", "table", "thead", "tbody"),
     *("tr", "th", "td", "colgroup", "col", "form", "input", "label", "button", "svg", "path", "line", "circle", "g"),
     *("symbol", "use", "rect", "polyline", "blockquote", "details", "summary", "figure", "figcaption"),
+    *("cite", "abbr"),
 }
 
 
@@ -134,3 +139,44 @@ def test_a_link_that_leads_nowhere_is_an_error(tmp_path: Path) -> None:
     assert built.returncode != 0
     assert "gone.md" in built.stderr
     assert "nowhere" in built.stderr
+
+
+def test_the_search_finds_only_pages_for_users(site: Path) -> None:
+    """The changelog, the decisions and the design use the words of the guide, and would be found before it."""
+    text = (site / "searchindex.js").read_text(encoding="utf-8")
+    index = json.loads(text[text.index("{") : text.rindex("}") + 1])
+    names = index["docnames"]
+    found = {
+        names[page]
+        for terms in (index["terms"], index["titleterms"])
+        for pages in terms.values()
+        for page in ([pages] if isinstance(pages, int) else pages)
+    }
+    assert {"README", "docs/guide/ingest", "docs/reference/procedures", "docs/reference/python"} <= found
+    assert {page for page in found if page.startswith(("docs/design/", "CHANGELOG", "CONTRIBUTING", "tests/"))} == set()
+
+
+def test_the_sidebar_is_the_users(site: Path) -> None:
+    page = (site / "README.html").read_text(encoding="utf-8")
+    captions = re.findall(r'<span class="caption-text">([^<]+)</span>', page)
+    assert captions == ["Start", "Guide", "Operations", "Reference", "Benchmarks", "Project"]
+    shown = re.findall(r'class="toctree-l1[^"]*"><a class="reference internal" href="([^"]+)"', page)
+    assert "docs/guide/install.html" in shown
+    assert [link for link in shown if link.startswith(("docs/design", "tests", "dev"))] == ["docs/design/README.html"]
+
+
+MODULES = ("zonemap", "zonemap.results", "zonemap.ingest", "zonemap.plots", "zonemap.pyiceberg", "zonemap.reports")
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_the_reference_describes_each_public_name(site: Path, module: str) -> None:
+    page = (site / "docs" / "reference" / "python.html").read_text(encoding="utf-8")
+    names = [name for name in importlib.import_module(module).__all__ if not name.startswith("_")]
+    assert len(names) > 2
+    assert [name for name in names if f'id="{module}.{name}"' not in page] == []
+
+
+def test_the_reference_describes_each_command(site: Path) -> None:
+    text = (site / "docs" / "reference" / "commands.html").read_text(encoding="utf-8")
+    assert len(cli.commands) > 20
+    assert [name for name in cli.commands if f'id="zonemap-{name}"' not in text] == []

@@ -2,7 +2,7 @@
 """zonemap: plans Apache Iceberg scans in Spark from a zonemap index.
 
 Thin bindings over the Spark extension whose jar this package contains. The package has no pruning logic: it
-sets confs on a session builder and calls SQL procedures, so all of it works through Spark Connect too.
+sets confs on a session builder and calls SQL procedures, so all of it works through Spark Connect too::
 
     import zonemap
     from pyspark.sql import SparkSession

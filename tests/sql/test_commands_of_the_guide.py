@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The SQL and Python of pages of docs/guide run as they are printed, on tables with the names that the pages use.
 
-The pages with a story of their own (explain, why-not, report, notebooks, dbt, ingest) have a test each.
+The pages with a story of their own (why-not, advice, report, notebooks, dbt, ingest) have a test each.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The output in docs/guide/explain.md is that of a run of the commands above it."""
+"""The output in docs/guide/why-not.md is that of a run of the commands above it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from support.session import ROOT, STOCK
 
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
 
-PAGE = ROOT / "docs" / "guide" / "explain.md"
+PAGE = ROOT / "docs" / "guide" / "why-not.md"
 BLOCK = re.compile(r"^```sql\n(.*?)^```\n+^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 #: Numbers that differ from run to run, or from one version of Parquet to the next.
 VARYING = [(r"snapshot \d+", "snapshot N"), (r"[\d.]+ (ms|KB|MB)\b", r"N \1"), (r"tier \w+", "tier T")]

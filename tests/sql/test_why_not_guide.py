@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of docs/guide/why-not.md run as they are printed, in their order."""
+"""The commands of docs/guide/why-not.md and, after them, of docs/guide/advice.md run as they are printed, in their order."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ from support.session import ROOT, STOCK
 
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
 
-PAGE = ROOT / "docs" / "guide" / "why-not.md"
+PAGES = [ROOT / "docs" / "guide" / "why-not.md", ROOT / "docs" / "guide" / "advice.md"]
 
 
 @pytest.fixture(scope="module")
 def results(lake) -> dict[str, list]:
-    """The rows of each procedure that the page calls, and the names that its Python defines."""
+    """The rows of each procedure that the pages call, and the names that their Python defines."""
     spark = session.get()
-    spark.sql("DROP TABLE IF EXISTS lake.db.visits")
+    for table in ("events", "visits"):
+        spark.sql(f"DROP TABLE IF EXISTS lake.db.{table}")
     with product.raw_conf(spark, {"spark.sql.zonemap.steps.enabled": "true"}):
-        found, names = guide.run(PAGE, spark)
-    return found | {"python": [names]}
+        (of_query, names), (of_tables, more) = (guide.run(page, spark) for page in PAGES)
+    return of_query | of_tables | {"python": [names | more]}
 
 
 def test_why_not_of_the_page(results: dict[str, list]) -> None:
     rows = results["why_not"][0]
     assert rows[0].part == "scan" and (rows[0].files_before, rows[0].files_after) == (16, 16)
-    page = re.sub(r"\s+", " ", PAGE.read_text(encoding="utf-8"))
+    page = re.sub(r"\s+", " ", PAGES[0].read_text(encoding="utf-8"))
     overlap = next(row for row in rows if row.code == "CONDITION_OVERLAP")
     assert overlap.message in page
     assert "Sorting by `user_id` would keep about " in overlap.remedy and "bloom(user_id)" in overlap.remedy

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Append ingestion: many writers, a durable spool, one committer.
 
+A writer appends, and a session commits::
+
     from zonemap.ingest import Writer
 
     with Writer("lake.db.events", catalog="lake", lane="gateway-7") as writer:

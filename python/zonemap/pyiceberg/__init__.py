@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans scans of PyIceberg from the stored index, without a JVM.
 
+The tasks of a scan::
+
     from zonemap.pyiceberg import plan_files
 
     tasks = plan_files(table.scan(row_filter="id between 7 and 9"))

@@ -3,11 +3,12 @@ package zonemap.docs
 
 import java.nio.file.{Files, Path, Paths}
 
-import org.apache.spark.sql.types.DataType
+import org.apache.spark.sql.types.{DataType, StructField}
 
 import zonemap.iceberg.report.{AggregateReason, OperatorReason, StockReason, SwapReason}
 import zonemap.iceberg.upkeep.UpkeepProcess
 import zonemap.insight.reason.{ConditionEffect, ConditionReason, ReasonExamples, Remedies}
+import zonemap.spark.SharedSession
 import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.metrics.QueryRuns
 import zonemap.spark.part.ZoneMapPart
@@ -30,6 +31,7 @@ object ReferencePages {
     require(arguments.length == 1, "Cannot write the reference pages: name one folder.")
     val folder: Path = Files.createDirectories(Paths.get(arguments(0)))
     pages.foreach { case (name, text) => Files.writeString(folder.resolve(name), text) }
+    SharedSession.spark.stop()
   }
 
   private val generated = "<!-- Generated from the registries by `make docs`: do not edit. -->"
@@ -54,14 +56,18 @@ object ReferencePages {
       "name without `spark.sql.`, for instance `.option(\"zonemap.enabled\", \"false\")`. Table properties are never read.",
       "If a value is not allowed, procedures fail, and queries use Iceberg's planning and log one warning.",
       "",
-      "| Conf | Default | Allowed | Meaning |",
-      "|---|---|---|---|"
+      "Most users set some confs of the first table; those of the second have defaults that rarely need a change."
     ),
-    (ZoneMapConf.all ++ parts.flatMap(_.confs)).map { entry =>
-      val default = if (entry.default.isEmpty) "(empty)" else s"`${entry.default}`"
-      s"| `${entry.key}` | $default | ${prose(entry.allowed)} | ${prose(entry.doc)} |"
-    }
+    confs("Confs to set", advanced = false),
+    confs("Advanced", advanced = true)
   )
+
+  private def confs(title: String, advanced: Boolean): Seq[String] =
+    Seq("", s"## $title", "", "| Conf | Default | Allowed | Meaning |", "|---|---|---|---|") ++
+      (ZoneMapConf.all ++ parts.flatMap(_.confs)).filter(_.advanced == advanced).map { entry =>
+        val default = if (entry.default.isEmpty) "(empty)" else s"`${entry.default}`"
+        s"| `${entry.key}` | $default | ${prose(entry.allowed)} | ${prose(entry.doc)} |"
+      }
 
   private val parts = ZoneMapPart.find()
 
@@ -76,10 +82,14 @@ object ReferencePages {
       "# Procedures",
       "",
       "`CALL zonemap.system.<name>(...)` works with the extension alone. With",
-      "`spark.sql.catalog.zonemap=zonemap.spark.ZoneMapCatalog`, SHOW PROCEDURES and DESCRIBE PROCEDURE list them too."
-    ),
+      "`spark.sql.catalog.zonemap=zonemap.spark.ZoneMapCatalog`, SHOW PROCEDURES and DESCRIBE PROCEDURE list them too.",
+      "",
+      "The examples were run on these tables; ids, times, folders and sizes of stored files in their output are replaced.",
+      "",
+      "```sql"
+    ) ++ ProcedureExamples.setup.map(_ + ";") ++ Seq("```"),
     allProcedures.flatMap { procedure =>
-      val outputs = procedure.output.fields.map(f => s"`${f.name}` ${typeOf(f.dataType)}")
+      val example = ProcedureExamples.all(procedure.name())
       Seq(
         "",
         s"## ${procedure.name()}",
@@ -92,9 +102,18 @@ object ReferencePages {
           val default = p.default.fold("required")(d => s"`$d`")
           s"| `${p.name}` | ${typeOf(p.dataType)} | $default | ${prose(p.doc)} |"
         } ++
-        Seq("", s"Returns: ${outputs.mkString(", ")}.")
+        Seq("", "| Column of the result | Type | Meaning |", "|---|---|---|") ++
+        procedure.output.fields.map(f =>
+          s"| `${f.name}` | ${typeOf(f.dataType)} | ${prose(meaningOf(procedure, f))} |") ++
+        Seq("", "```sql", s"${example.call};", "```", "", "```", example.output, "```")
     }
   )
+
+  private def meaningOf(procedure: ZoneMapProcedure, column: StructField): String =
+    column
+      .getComment()
+      .getOrElse(
+        throw new IllegalStateException(s"Cannot describe ${procedure.name()}: column ${column.name} has no comment."))
 
   private def rows(catalogue: Seq[(String, String)]): Seq[String] =
     Seq("| Code | When | Example | What to do |", "|---|---|---|---|") ++

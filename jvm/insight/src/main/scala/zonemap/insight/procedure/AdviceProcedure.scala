@@ -16,29 +16,37 @@ private[zonemap] final class AdviceProcedure(process: SparkProcess, observations
   import AdvisedTable.Verb
 
   private val columns = Seq[ResultColumn[Advice]](
-    ResultColumn("advice", StringType, _.kind),
-    ResultColumn("subject", StringType, _.subject),
-    ResultColumn("scans", LongType, _.scans),
-    ResultColumn("files_before", LongType, _.before.files),
-    ResultColumn("files_after", LongType, _.after.files),
-    ResultColumn("bytes_before", LongType, _.before.bytes),
-    ResultColumn("bytes_after", LongType, _.after.bytes),
-    ResultColumn("files_read", LongType, _.cost.files),
-    ResultColumn("rows_read", LongType, _.cost.rows),
-    ResultColumn("expected_bytes", LongType, _.cost.bytes),
-    ResultColumn("statement", StringType, _.statement),
-    ResultColumn("message", StringType, _.message)
+    ResultColumn(
+      "advice",
+      StringType,
+      "'sort' (a column for rewrite_data_files to sort by), 'fact' (a fact to build), 'columns' (columns " +
+        "for the index to hold), 'metrics' (columns whose bounds the writers must collect), or 'no help' " +
+        "(this will not help, with the reason in message).",
+      _.kind
+    ),
+    ResultColumn("subject", StringType, "The column, the fact or the condition.", _.subject),
+    ResultColumn("scans", LongType, "Number of observed scans that the files and bytes are the sum of.", _.scans),
+    ResultColumn(
+      "files_before",
+      LongType,
+      "Files that the scans of the row keep now, summed. A scan that only a join can prune counts the files " +
+        "that one value of its key may be in.",
+      _.before.files
+    ),
+    ResultColumn("files_after", LongType, "Files that they would keep, about; -1: not estimated.", _.after.files),
+    ResultColumn("bytes_before", LongType, "Bytes of the files that they keep now, summed.", _.before.bytes),
+    ResultColumn("bytes_after", LongType, "Bytes that they would keep, about; -1: not estimated.", _.after.bytes),
+    ResultColumn("files_read", LongType, "Data files that the statement reads.", _.cost.files),
+    ResultColumn("rows_read", LongType, "Rows in these files.", _.cost.rows),
+    ResultColumn("expected_bytes", LongType, "Bytes that the statement writes.", _.cost.bytes),
+    ResultColumn("statement", StringType, "The SQL that follows the advice; empty for 'no help'.", _.statement),
+    ResultColumn("message", StringType, "One sentence with numbers.", _.message)
   )
 
   val Advise: ZoneMapProcedure = ZoneMapProcedure(
     "advise",
     "Advises on the layout and the index of a table, from the newest scans that this driver planned, or from " +
-      "queries that are analysed and not executed. advice is 'sort' (a column for rewrite_data_files to sort by), " +
-      "'fact' (a fact to build), 'columns' (columns for the index to hold), 'metrics' (columns whose bounds the writers must collect), or 'no help' (this will not help, with the reason in message). " +
-      "statement follows the advice. files_before and bytes_before are the files that the scans of the row keep now, " +
-      "summed; files_after and bytes_after those that they would keep, about; -1: not estimated. A scan that only a " +
-      "join can prune counts the files that one value of its key may be in. files_read and rows_read are the data " +
-      "that the statement reads, expected_bytes the bytes that it writes. The estimate of a sort takes rows to be " +
+      "queries that are analysed and not executed. The estimate of a sort takes rows to be " +
       "spread evenly between the bounds of each file; a scan without a use of the sorted column counts all files of " +
       "its partitions. Facts are tried on 8 to 12 data files, which a Spark job reads; nothing of the trial is " +
       "retained. Queries that EXPLAIN, why_not or advise planned count as observed.",

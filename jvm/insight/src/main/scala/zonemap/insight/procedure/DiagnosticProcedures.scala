@@ -25,31 +25,47 @@ private[zonemap] final class DiagnosticProcedures(process: SparkProcess, history
   private val texts = MapType(StringType, StringType, valueContainsNull = false)
 
   private val whyNotColumns = Seq[ResultColumn[WhyNotRow]](
-    ResultColumn("scan", IntegerType, _.scan),
-    ResultColumn("table", StringType, _.table),
-    ResultColumn("part", StringType, _.part),
-    ResultColumn("text", StringType, _.text),
-    ResultColumn("became", StringType, _.became),
-    ResultColumn("decided_by", StringType, _.decidedBy),
-    ResultColumn("files_before", LongType, _.before),
-    ResultColumn("files_after", LongType, _.after),
-    ResultColumn("files_alone", LongType, _.alone),
-    ResultColumn("code", StringType, _.code),
-    ResultColumn("arguments", texts, _.arguments),
-    ResultColumn("message", StringType, _.message),
-    ResultColumn("remedy", StringType, _.remedy)
+    ResultColumn("scan", IntegerType, "Number of the scan in the plan, from 1; 0 if the plan has none.", _.scan),
+    ResultColumn("table", StringType, "The table that the scan reads.", _.table),
+    ResultColumn("part", StringType, "'scan', 'condition', or an operator such as 'top-k bound'.", _.part),
+    ResultColumn(
+      "text",
+      StringType,
+      "The condition as Spark's optimizer wrote it, or the predicate of the scan.",
+      _.text),
+    ResultColumn(
+      "became",
+      StringType,
+      "Mode of the scan, or the predicate that the condition became; empty if nothing.",
+      _.became),
+    ResultColumn(
+      "decided_by",
+      StringType,
+      "The partitions, bounds and facts that evaluate the condition.",
+      _.decidedBy),
+    ResultColumn(
+      "files_before",
+      LongType,
+      "Files before the condition, if the conditions are applied one after the other; -1: not counted.",
+      _.before),
+    ResultColumn("files_after", LongType, "Files after it; -1: not counted.", _.after),
+    ResultColumn("files_alone", LongType, "Files that the condition alone keeps; -1: not counted.", _.alone),
+    ResultColumn("code", StringType, "Name of the reason or the effect ([all codes](reasons.md)).", _.code),
+    ResultColumn("arguments", texts, "Values of the reason, by name.", _.arguments),
+    ResultColumn("message", StringType, "One sentence with numbers.", _.message),
+    ResultColumn(
+      "remedy",
+      StringType,
+      "What to do. A statement in it is one that kept clearly fewer files in a trial.",
+      _.remedy)
   )
 
   val WhyNotCall: ZoneMapProcedure = ZoneMapProcedure(
     "why_not",
     "Explains a query without running it: a row for each scan of an Iceberg table, each condition of its filter, and " +
-      "each sort, LIMIT, join and aggregate above it. became is the mode of a scan, or the predicate that a condition " +
-      "became; decided_by the partitions, bounds and facts that evaluate it. files_before and files_after count the " +
-      "files before and after a condition, if the conditions are applied one after the other; files_alone those that " +
-      "the condition keeps alone; -1: not counted. code, arguments and message give the reason why files are kept " +
-      "([all codes](reasons.md)), remedy what to do. \"About\" marks estimates: that of a sort takes rows to be spread " +
-      "evenly between the bounds of each file, and values to be equally frequent. A statement in remedy is one that kept " +
-      "clearly fewer files in a trial: facts are tried on 8 to 12 data files, which a Spark job reads, as by advise.",
+      "each sort, LIMIT, join and aggregate above it. \"About\" marks estimates: that of a sort takes rows to be spread " +
+      "evenly between the bounds of each file, and values to be equally frequent. Facts are tried on 8 to 12 data " +
+      "files, which a Spark job reads, as by advise.",
     Seq(
       Parameter("query", StringType, None, "The text of one SELECT."),
       Parameter("facts", BooleanType, Some("true"), "false: try no facts and read no data file.")
@@ -70,28 +86,56 @@ private[zonemap] final class DiagnosticProcedures(process: SparkProcess, history
     }
 
   private val clusteringColumns = Seq[ResultColumn[Clustering]](
-    ResultColumn("cluster_by_keys", StringType, _.keys.map(SqlText.sortKey).mkString("LINEAR(", ", ", ")")),
-    ResultColumn("total_partition_count", LongType, _.intervals.files),
-    ResultColumn("total_constant_partition_count", LongType, _.intervals.constant),
-    ResultColumn("average_overlaps", DoubleType, c => rounded(c.intervals.overlaps.averageCount)),
-    ResultColumn("average_depth", DoubleType, c => rounded(c.intervals.overlaps.averageDepth)),
-    ResultColumn("partition_depth_histogram", MapType(StringType, LongType, valueContainsNull = false), _.histogram),
-    ResultColumn("partitions_without_bounds", LongType, _.intervals.withoutBounds),
-    ResultColumn("partitions_of_nulls", LongType, _.intervals.onlyNulls),
-    ResultColumn("snapshot_id", LongType, _.snapshotId),
-    ResultColumn("notes", StringType, _.notes)
+    ResultColumn(
+      "cluster_by_keys",
+      StringType,
+      "The columns, as 'LINEAR(a, b)'.",
+      _.keys.map(SqlText.sortKey).mkString("LINEAR(", ", ", ")")),
+    ResultColumn("total_partition_count", LongType, "Number of data files.", _.intervals.files),
+    ResultColumn(
+      "total_constant_partition_count",
+      LongType,
+      "Number of files that hold a single value of each column.",
+      _.intervals.constant),
+    ResultColumn(
+      "average_overlaps",
+      DoubleType,
+      "Number of other files that share a value with a file, on average over the files with bounds.",
+      c => rounded(c.intervals.overlaps.averageCount)
+    ),
+    ResultColumn(
+      "average_depth",
+      DoubleType,
+      "The depth of a file is the largest number of files, itself included, that may hold one of its " +
+        "values; the average over the files with bounds.",
+      c => rounded(c.intervals.overlaps.averageDepth)
+    ),
+    ResultColumn(
+      "partition_depth_histogram",
+      MapType(StringType, LongType, valueContainsNull = false),
+      "Number of files by depth: up to 16 one by one, then up to the next power of two.",
+      _.histogram
+    ),
+    ResultColumn(
+      "partitions_without_bounds",
+      LongType,
+      "Number of files without bounds of a column; they are in no average.",
+      _.intervals.withoutBounds),
+    ResultColumn(
+      "partitions_of_nulls",
+      LongType,
+      "Number of files that hold only nulls in a column; they are in no average.",
+      _.intervals.onlyNulls),
+    ResultColumn("snapshot_id", LongType, "The snapshot of the numbers.", _.snapshotId),
+    ResultColumn("notes", StringType, "What the averages leave out; empty if nothing.", _.notes)
   )
 
   val ClusteringInformation: ZoneMapProcedure = ZoneMapProcedure(
     "clustering_information",
     "Shows how far the data files of the table's current snapshot overlap in the values of some columns, from the " +
       "bounds in the index. The names are those of Snowflake's function, whose partitions are data files here. " +
-      "average_overlaps is the number of other files that share a value with a file; the depth of a file is the " +
-      "largest number of files, itself included, that may hold one of its values. Both are averages over the files " +
-      "with bounds. partition_depth_histogram counts files by depth: up to 16 one by one, then up to the next power " +
-      "of two. total_constant_partition_count counts files that hold a single value of each column. Files without " +
-      "bounds of a column, and files that hold only nulls in a column, are counted in columns of their own and are in " +
-      "no average. Bounds of texts that the writer cut short, and rounded bounds of the index, count as they are, so " +
+      "Files without bounds of a column, and files that hold only nulls in a column, are counted in columns of their " +
+      "own and are in no average. Bounds of texts that the writer cut short, and rounded bounds of the index, count as they are, so " +
       "the overlap may be less than shown.",
     Seq(
       Parameter.Table,
@@ -114,23 +158,33 @@ private[zonemap] final class DiagnosticProcedures(process: SparkProcess, history
   }
 
   private val verdictColumns = Seq[ResultColumn[Verdict]](
-    ResultColumn("query", StringType, _.query),
-    ResultColumn("check", StringType, _.check),
-    ResultColumn("table", StringType, _.table),
-    ResultColumn("verdict", StringType, _.verdict),
-    ResultColumn("with_index", LongType, _.withIndex),
-    ResultColumn("without_index", LongType, _.without),
-    ResultColumn("detail", StringType, _.detail)
+    ResultColumn("query", StringType, "The text of the query.", _.query),
+    ResultColumn("check", StringType, "'pruned files', 'rows' or 'tasks'.", _.check),
+    ResultColumn("table", StringType, "The table of a scan; empty for the rows of the whole query.", _.table),
+    ResultColumn("verdict", StringType, "'equal', 'different' or 'not checked'.", _.verdict),
+    ResultColumn(
+      "with_index",
+      LongType,
+      "Pruned files: rows in them that satisfy the conditions, which must be 0. Rows: rows of the query. " +
+        "Tasks: planned files. -1: not counted.",
+      _.withIndex
+    ),
+    ResultColumn(
+      "without_index",
+      LongType,
+      "Pruned files: number of files that were read. Rows: rows of the query without zonemap. Tasks: live " +
+        "files. -1: not counted.",
+      _.without
+    ),
+    ResultColumn("detail", StringType, "What was compared, the difference, or why it was not checked.", _.detail)
   )
 
   val Verify: ZoneMapProcedure = ZoneMapProcedure(
     "verify",
     "Checks that the index changes no result, with three checks of a query. 'pruned files' reads a sample of the data " +
-      "files that the plan left out, and counts the rows in them that satisfy the conditions: with_index is that " +
-      "number, which must be 0, without_index the number of files that were read. 'rows' runs the query with and " +
-      "without zonemap, and compares the number of rows and a digest. 'tasks' compares each planned task with " +
-      "Iceberg's: with_index counts planned files, without_index live files. verdict is 'equal', 'different', or " +
-      "'not checked' with the reason in detail. For a table, the queries are SELECT * with a condition column = value, " +
+      "files that the plan left out, and counts the rows in them that satisfy the conditions. 'rows' runs the query " +
+      "with and without zonemap, and compares the number of rows and a digest. 'tasks' compares each planned task " +
+      "with Iceberg's. For a table, the queries are SELECT * with a condition column = value, " +
       "for the first columns with bounds, with a value from a file in the middle. The queries run in full, and the " +
       "tables that show a difference in rows or tasks are put into quarantine, as in shadow mode.",
     Seq(
@@ -156,42 +210,67 @@ private[zonemap] final class DiagnosticProcedures(process: SparkProcess, history
     _.add(_, LongType, nullable = false))
 
   private val historyColumns = Seq[ResultColumn[PlanRecord]](
-    ResultColumn("planned_at", TimestampType, _.atMillis * 1000),
-    ResultColumn("table", StringType, _.table),
-    ResultColumn("mode", StringType, _.mode),
-    ResultColumn("files_considered", LongType, _.considered),
-    ResultColumn("files_kept", LongType, _.kept),
-    ResultColumn("milliseconds", DoubleType, _.millis),
-    ResultColumn("predicate", StringType, _.predicate),
-    ResultColumn("reason", StringType, _.reason),
-    ResultColumn("tier", StringType, _.tier),
-    ResultColumn("facts", StringType, _.facts),
-    ResultColumn("top_k", StringType, _.topK),
-    ResultColumn("limit", LongType, _.limit),
-    ResultColumn("runs", LongType, _.runs.get),
-    ResultColumn("files_after_bounds", LongType, _.afterBounds),
-    ResultColumn("bytes_considered", LongType, _.consideredBytes),
-    ResultColumn("bytes_kept", LongType, _.keptBytes),
-    ResultColumn("rows_considered", LongType, _.consideredRows),
-    ResultColumn("rows_kept", LongType, _.keptRows),
-    ResultColumn("steps", ArrayType(step, containsNull = false), _.counted.all),
-    ResultColumn("snapshot_id", LongType, _.snapshotId)
+    ResultColumn("planned_at", TimestampType, "Time at which the plan was complete.", _.atMillis * 1000),
+    ResultColumn("table", StringType, "The table that it reads.", _.table),
+    ResultColumn("mode", StringType, "'EXACT', 'HYBRID' or 'STOCK'.", _.mode),
+    ResultColumn("files_considered", LongType, "Live files; -1 if Iceberg planned.", _.considered),
+    ResultColumn("files_kept", LongType, "Planned files; -1 if Iceberg planned.", _.kept),
+    ResultColumn("milliseconds", DoubleType, "Time from the request to the last task.", _.millis),
+    ResultColumn("predicate", StringType, "The condition that the index evaluated.", _.predicate),
+    ResultColumn("reason", StringType, "Why Iceberg planned; empty if the index did.", _.reason),
+    ResultColumn(
+      "tier",
+      StringType,
+      "Where the segments were: 'hot', 'cold' or 'both'; empty if Iceberg planned.",
+      _.tier),
+    ResultColumn("facts", StringType, "Facts that some of these files have.", _.facts),
+    ResultColumn("top_k", StringType, "The bound of the first rows; empty without one.", _.topK),
+    ResultColumn("limit", LongType, "Number of rows of a LIMIT that left out files; else -1.", _.limit),
+    ResultColumn(
+      "runs",
+      LongType,
+      "Number of executions of the query: 0 if it was only planned, as by EXPLAIN, why_not or advise. A " +
+        "query that fails has run, a scan below a cache runs once, and the queries of shadow mode and verify " +
+        "do not count.",
+      _.runs.get
+    ),
+    ResultColumn(
+      "files_after_bounds",
+      LongType,
+      "Files that partitions and bounds kept; -1 if Iceberg planned.",
+      _.afterBounds),
+    ResultColumn(
+      "bytes_considered",
+      LongType,
+      "Size of all live files, delete files included, by the snapshot's summary; -1 if Iceberg planned.",
+      _.consideredBytes),
+    ResultColumn("bytes_kept", LongType, "Size of the planned files; -1 if Iceberg planned.", _.keptBytes),
+    ResultColumn(
+      "rows_considered",
+      LongType,
+      "Rows of all live files, deleted rows included, by the snapshot's summary; -1 if Iceberg planned.",
+      _.consideredRows),
+    ResultColumn(
+      "rows_kept",
+      LongType,
+      "Rows of the planned files, deleted rows included; -1 if Iceberg planned.",
+      _.keptRows),
+    ResultColumn(
+      "steps",
+      ArrayType(step, containsNull = false),
+      "The steps of the plan in order, with the files and bytes before and after each: 'partitions', " +
+        "'bounds' (one for the conditions on each column), 'join keys', 'top-k bound', 'facts', 'limit', and " +
+        "'aggregates' for files that the index answers. -1 bytes: not in memory. Empty unless the " +
+        "query was explained, or executed with steps.enabled.",
+      _.counted.all
+    ),
+    ResultColumn("snapshot_id", LongType, "The snapshot that it reads.", _.snapshotId)
   )
 
   val History: ZoneMapProcedure = ZoneMapProcedure(
     "planned_scans",
     "Shows the newest scans that reached the planner of this driver, at most 1,000 of all tables, the newest first. It " +
-      "is in memory only and ends with the driver. A scan that no rule swaps, such as one with zonemap off, is not in it. files_considered, files_after_bounds and " +
-      "files_kept count files; they are -1 if Iceberg planned the scan, for the reason in reason. bytes_considered is " +
-      "the size of all live files, delete files included, by the snapshot's summary, and bytes_kept that of the kept " +
-      "files; rows_considered and rows_kept count rows in the same way, deleted rows included. steps has the steps of " +
-      "the plan in order, with the files and bytes before and after each: 'partitions', 'bounds' (one for the " +
-      "conditions on each column), 'join keys', 'top-k bound', 'facts', 'limit', and 'aggregates' for files that the " +
-      "index answers. They are counted once the query is explained, or executed with steps.enabled; else steps is " +
-      "empty. -1 bytes: not in memory. limit is the number of rows of a LIMIT that left out files, else -1. " +
-      "milliseconds is the time from the request to the last task. runs is the number of executions of the query: 0 if " +
-      "it was only planned, as by EXPLAIN, why_not or advise. A query that fails has run, a scan below a cache runs once, " +
-      "and the queries of shadow mode and verify do not count.",
+      "is in memory only and ends with the driver. A scan that no rule swaps, such as one with zonemap off, is not in it.",
     Seq(
       Parameter(
         "table",

@@ -19,13 +19,15 @@ private[zonemap] final class MalformedConfException(message: String) extends Ill
  * @param default the value of an unset conf, as text
  * @param allowed the allowed values, for messages and for the reference page
  * @param doc one or two sentences for the reference page
+ * @param advanced whether the reference page has it in the second table: most users keep its default
  */
 private[zonemap] final case class ConfEntry[A](
     key: String,
     default: String,
     allowed: String,
     doc: String,
-    parse: String => Option[A]) {
+    parse: String => Option[A],
+    advanced: Boolean = false) {
 
   /** The name of the read option for a single DataFrame: the key without the `spark.sql.` prefix. */
   def option: String = key.stripPrefix("spark.sql.")

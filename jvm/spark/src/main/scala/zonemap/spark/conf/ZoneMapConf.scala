@@ -44,7 +44,8 @@ private[zonemap] object ZoneMapConf {
     "Also prune files by conditions on functions of a column. Conditions such as year(ts) = 2026 or i + 1 > 7 become " +
       "ranges of the column; other conditions, such as upper(region) = 'EU', are evaluated for files that hold a " +
       "single value of the column.",
-    flag
+    flag,
+    advanced = true
   )
 
   val StaticJoins: ConfEntry[Boolean] = ConfEntry(
@@ -53,7 +54,8 @@ private[zonemap] object ZoneMapConf {
     "true, false",
     "While Spark plans a join, prune files of one side by the values that the join key can have in the files planned " +
       "for the other side.",
-    flag
+    flag,
+    advanced = true
   )
 
   val RuntimeJoins: ConfEntry[Boolean] = ConfEntry(
@@ -62,7 +64,8 @@ private[zonemap] object ZoneMapConf {
     "true, false",
     "While a join runs, prune files of one side by the join keys of the other side once Spark has broadcast it, on " +
       "any column with bounds. Not used together with engines that replace Spark's scans (Comet, Gluten).",
-    flag
+    flag,
+    advanced = true
   )
 
   val TopK: ConfEntry[Boolean] = ConfEntry(
@@ -70,7 +73,8 @@ private[zonemap] object ZoneMapConf {
     "true",
     "true, false",
     "For ORDER BY x LIMIT k, prune files that cannot hold any of the first k rows, by a bound of x.",
-    flag
+    flag,
+    advanced = true
   )
 
   val Limit: ConfEntry[Boolean] = ConfEntry(
@@ -78,7 +82,8 @@ private[zonemap] object ZoneMapConf {
     "true",
     "true, false",
     "For LIMIT k without ORDER BY, plan only as many files as hold k rows.",
-    flag)
+    flag,
+    advanced = true)
 
   val Aggregates: ConfEntry[Boolean] = ConfEntry(
     Prefix + "aggregates.enabled",
@@ -87,7 +92,8 @@ private[zonemap] object ZoneMapConf {
     "Evaluate COUNT, MIN and MAX from the index for files whose exact results it holds, and read only the other " +
       "files. GROUP BY may name partition columns and columns with a single value in each file. Not used in shadow " +
       "mode, nor together with Comet and Gluten.",
-    flag
+    flag,
+    advanced = true
   )
 
   val Shadow: ConfEntry[Boolean] = ConfEntry(
@@ -157,7 +163,8 @@ private[zonemap] object ZoneMapConf {
     "a count, 0 or more",
     "Largest number of manifest entries not yet in the index that a query may decode itself. Above it, Iceberg plans " +
       "the query and the snapshot is indexed in the background.",
-    count
+    count,
+    advanced = true
   )
 
   val MaxStoreWait: ConfEntry[Long] = ConfEntry(
@@ -208,7 +215,8 @@ private[zonemap] object ZoneMapConf {
     "4g",
     "a size such as 4g",
     "Largest size of the files in cold.cacheDir, and of the local files to which one JVM spills segments. " + OneForAll,
-    bytes
+    bytes,
+    advanced = true
   )
 
   val SegmentRows: ConfEntry[Int] = ConfEntry(
@@ -217,7 +225,8 @@ private[zonemap] object ZoneMapConf {
     "a count, 1 or more",
     "Approximate number of files in one segment of a build. A Spark job makes the segments of a build in parallel. A " +
       "manifest is never split.",
-    atLeast(1)
+    atLeast(1),
+    advanced = true
   )
 
   val HotWindow: ConfEntry[Long] = ConfEntry(
@@ -225,7 +234,7 @@ private[zonemap] object ZoneMapConf {
     "6h",
     "a duration such as 30m, 6h or 1d",
     "Segments with commits younger than this stay in memory longest: above hot.maxBytes, older segments are evicted " +
-      "first. It is also the age limit of prewarm if the call names no hours. All sessions of the driver share the order.",
+      "first. It is also the age limit of prewarm_index if the call names no hours. All sessions of the driver share the order.",
     millis
   )
 
@@ -235,7 +244,8 @@ private[zonemap] object ZoneMapConf {
     "true, false",
     "Index the commits of a session to a table that this JVM has indexed or queried, without waiting for a query. " +
       "The conf of the committing session decides. The committing thread only adds an entry to a queue.",
-    flag
+    flag,
+    advanced = true
   )
 
   val MaxCpuShare: ConfEntry[Double] = ConfEntry(
@@ -263,7 +273,8 @@ private[zonemap] object ZoneMapConf {
     "64",
     "a count, 1 or more",
     "Number of newly indexed manifests in memory at which upkeep writes the store before the interval ends.",
-    atLeast(1)
+    atLeast(1),
+    advanced = true
   )
 
   val MaintainFacts: ConfEntry[Boolean] = ConfEntry(
@@ -282,9 +293,10 @@ private[zonemap] object ZoneMapConf {
     "probabilistic, deterministic, off",
     "When the runs (segments of single commits) of a snapshot are merged into segments of hours and days, always in " +
       "the background. probabilistic: at each commit with p = min(1, runs / merge.limit), from " +
-      s"${MergePolicy.DefaultMinRuns} runs on, and at every merge.forced-every-th. deterministic: at " +
+      s"${MergePolicy.DefaultMinRuns} runs on, and at every merge.forcedEvery-th. deterministic: at " +
       s"${MergePolicy.DefaultMinRuns} runs. off: at merge.hardCap only.",
-    text => Some(text.toLowerCase(Locale.ROOT)).filter(Set("probabilistic", "deterministic", "off"))
+    text => Some(text.toLowerCase(Locale.ROOT)).filter(Set("probabilistic", "deterministic", "off")),
+    advanced = true
   )
 
   val MergeLimit: ConfEntry[Int] = ConfEntry(
@@ -292,7 +304,8 @@ private[zonemap] object ZoneMapConf {
     "1000",
     "a count, 1 or more",
     "Number of runs at which the probabilistic policy merges with certainty.",
-    atLeast(1))
+    atLeast(1),
+    advanced = true)
 
   val MergeForcedEvery: ConfEntry[Int] = ConfEntry(
     Prefix + "merge.forcedEvery",
@@ -300,7 +313,8 @@ private[zonemap] object ZoneMapConf {
     "a count, 1 or more",
     "The probabilistic policy merges at the first commit in each interval of this many sequence numbers, whatever " +
       "the draw.",
-    atLeast(1)
+    atLeast(1),
+    advanced = true
   )
 
   val MergeHardCap: ConfEntry[Int] = ConfEntry(
@@ -309,7 +323,8 @@ private[zonemap] object ZoneMapConf {
     "a count, 2 or more",
     "Merge as soon as a table has this many runs (segments of single commits), whatever the policy; this limits the " +
       "number of segments that a plan opens.",
-    atLeast(2)
+    atLeast(2),
+    advanced = true
   )
 
   /** The confs of the planner; evaluated late, because [[ReportConf]] uses this object. */

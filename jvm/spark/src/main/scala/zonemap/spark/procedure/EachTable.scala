@@ -58,5 +58,11 @@ private[procedure] object EachTable {
   )
 
   def columns(first: StructType): StructType =
-    first.add("table", StringType, nullable = false).add("problem", StringType, nullable = false)
+    first
+      .add("table", StringType, nullable = false, "The table as named in the call; of a namespace, with its catalog.")
+      .add(
+        "problem",
+        StringType,
+        nullable = false,
+        "The error of a table of a namespace that was not indexed; empty for all others.")
 }

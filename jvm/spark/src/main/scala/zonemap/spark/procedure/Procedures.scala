@@ -19,12 +19,28 @@ private[zonemap] final class Procedures(process: SparkProcess) {
   private val table = Parameter.Table
 
   private val buildColumns = new StructType()
-    .add("snapshot_id", LongType, nullable = false)
-    .add("data_files", LongType, nullable = false)
-    .add("delete_files", LongType, nullable = false)
-    .add("segments", IntegerType, nullable = false)
-    .add("bytes", LongType, nullable = false)
-    .add("seconds", DoubleType, nullable = false)
+    .add(
+      "snapshot_id",
+      LongType,
+      nullable = false,
+      "The snapshot that the index now covers; -1 for a table without a snapshot.")
+    .add(
+      "data_files",
+      LongType,
+      nullable = false,
+      "Data files that the index covers; in the row of a fact, those that have it.")
+    .add("delete_files", LongType, nullable = false, "Delete files that the index covers; 0 in the row of a fact.")
+    .add(
+      "segments",
+      IntegerType,
+      nullable = false,
+      "Segments of the snapshot; in the row of a fact, those that are stored.")
+    .add("bytes", LongType, nullable = false, "Size in the store.")
+    .add(
+      "seconds",
+      DoubleType,
+      nullable = false,
+      "Wall time on the driver; that of facts is of all facts of the call, which are built in one pass.")
 
   private val factsDoc =
     "Facts of columns, such as 'values(status, tags[''type'']), bloom(user_id), ngrams(message), bounds(note), ranges(ts)'"
@@ -47,14 +63,12 @@ private[zonemap] final class Procedures(process: SparkProcess) {
 
   val Build: ZoneMapProcedure = ZoneMapProcedure(
     "build_index",
-    "Indexes the current snapshot of a table, or of each table of a namespace, from its manifests and writes the index to the table's store. With " +
-      "columns, the index retains bounds of these columns from now on: segments that lack one of them are built " +
-      "anew, other segments lose the columns that are not named. With facts, a Spark job reads the data files that " +
-      "lack them, and the result has one more row for each fact, with the number of data files that have it. " +
-      "expected_bytes is an estimate of bytes from a sample of the files; a new fact is refused if all facts of the " +
-      "table would take more than max_fact_share; then the columns do not change. wrong_bounds counts the data files " +
-      "whose rows contradict the bounds in their manifest; it is counted for facts of kind bounds. A table without a snapshot has nothing to index: snapshot_id is -1. " +
-      "With namespace, problem is the error of a table that is not indexed.",
+    "Indexes the current snapshot of a table, or of each table of a namespace, from its manifests and writes the index " +
+      "to the table's store. With columns, the index retains bounds of these columns from now on: segments that lack " +
+      "one of them are built anew, other segments lose the columns that are not named. With facts, a Spark job reads " +
+      "the data files that lack them, and the result has one more row for each fact. A new fact is refused if all " +
+      "facts of the table would take more than max_fact_share; then the columns do not change. A table without a " +
+      "snapshot has nothing to index.",
     Seq(
       EachTable.Table,
       Parameter("facts", StringType, Some("''"), s"$factsDoc, to build; 'none' drops all facts."),
@@ -85,11 +99,22 @@ private[zonemap] final class Procedures(process: SparkProcess) {
     ),
     EachTable.columns(
       buildColumns
-        .add("part", StringType, nullable = false)
-        .add("files_read", LongType, nullable = false)
-        .add("rows_read", LongType, nullable = false)
-        .add("expected_bytes", LongType, nullable = false)
-        .add("wrong_bounds", LongType, nullable = false))
+        .add("part", StringType, nullable = false, "'index', or the fact, such as 'bloom(user_id)'.")
+        .add(
+          "files_read",
+          LongType,
+          nullable = false,
+          "Data files that the call read for the fact or, with estimate, that a build would read; the others " +
+            "had it.")
+        .add("rows_read", LongType, nullable = false, "Rows in these files.")
+        .add("expected_bytes", LongType, nullable = false, "Estimate of bytes from a sample of the files.")
+        .add(
+          "wrong_bounds",
+          LongType,
+          nullable = false,
+          "For facts of kind bounds: data files whose rows contradict the bounds in their manifest; the " +
+            "driver's log names them."
+        ))
   ) { (spark, arguments) =>
     val facts = arguments.text("facts").trim
     val columns = arguments.texts("columns")
@@ -119,8 +144,7 @@ private[zonemap] final class Procedures(process: SparkProcess) {
   val Refresh: ZoneMapProcedure = ZoneMapProcedure(
     "refresh_index",
     "Extends the stored index of a table, or of each table of a namespace, to the current snapshot; reads only manifests " +
-      "that the index does not cover. With upkeep.maintainFacts.enabled, new data files also get the facts that the table has. " +
-      "With namespace, problem is the error of a table whose index is not extended.",
+      "that the index does not cover. With upkeep.maintainFacts.enabled, new data files also get the facts that the table has.",
     Seq(EachTable.Table, footers, footerSeconds, EachTable.Namespace),
     EachTable.columns(buildColumns)
   ) { (spark, arguments) =>
@@ -139,19 +163,7 @@ private[zonemap] final class Procedures(process: SparkProcess) {
     "index_status",
     "Shows how far the index covers a table, and how much memory and storage it takes. Without arguments, there is a " +
       "row for each table that this driver has queried or indexed and that still exists; with namespace, for each " +
-      "table in it. verdict is 'fresh', 'catching up' (upkeep works on the newest commits, or has had too little " +
-      "time), 'behind' (no upkeep follows the commits, or it fails or hangs), 'damaged: <why>', 'unreadable: <why>', " +
-      "'not persisted: <why>' (the index is in " +
-      "memory only), 'no index', 'no snapshot' (the table has none), or 'error' (the row of a table whose status " +
-      "cannot be shown; problem has the message). covered is true if the index covers the current snapshot. If it is " +
-      "false, plans of mode HYBRID use the files_covered of files_total data files that the index holds, and read the " +
-      "other manifests. Counts of files, segments and bytes, levels and bounds are of covered_snapshot_id, the newest " +
-      "snapshot that the index covers; counts are -1 if there is none. lag_snapshots and lag_seconds are the distance " +
-      "from there to the current snapshot; -1 if it is unknown. memory_bytes is the hot tier, spilled_bytes the local " +
-      "files of this JVM's segments, cold_* the caches for a store that is not local. problem is the reason why the " +
-      "snapshot is not covered or why its index is not stored, and is empty if it is covered and stored. bounds counts " +
-      "data files by the permitted use of their bounds: extremes (all pruning, MIN and MAX), valid (all pruning), " +
-      "doubtful (no evidence: only filters that Iceberg evaluates too; footers of build_index and refresh_index raise it).",
+      "table in it.",
     Seq(
       Parameter(
         "table",
@@ -187,10 +199,14 @@ private[zonemap] final class Procedures(process: SparkProcess) {
         "Names of the columns that queries filter on; NULL or empty: all indexed columns.")
     ),
     new StructType()
-      .add("snapshot_id", LongType, nullable = false)
-      .add("segments", IntegerType, nullable = false)
-      .add("bytes", LongType, nullable = false)
-      .add("seconds", DoubleType, nullable = false)
+      .add(
+        "snapshot_id",
+        LongType,
+        nullable = false,
+        "The snapshot whose segments were loaded; -1 for a table without a snapshot.")
+      .add("segments", IntegerType, nullable = false, "Segments that were loaded.")
+      .add("bytes", LongType, nullable = false, "Size of these segments in memory and in mapped files.")
+      .add("seconds", DoubleType, nullable = false, "Wall time of the call on the driver.")
   ) { (spark, arguments) =>
     val iceberg = indexable(spark, arguments, "prewarm")
     val planner = process.settings(spark)
@@ -215,11 +231,11 @@ private[zonemap] final class Procedures(process: SparkProcess) {
       "each level.",
     Seq(table),
     new StructType()
-      .add("level", StringType, nullable = false)
-      .add("segments_before", IntegerType, nullable = false)
-      .add("segments_after", IntegerType, nullable = false)
-      .add("bytes_before", LongType, nullable = false)
-      .add("bytes_after", LongType, nullable = false)
+      .add("level", StringType, nullable = false, "'micro' (single commits), 'hour' or 'day'.")
+      .add("segments_before", IntegerType, nullable = false, "Segments of the level before the call.")
+      .add("segments_after", IntegerType, nullable = false, "Segments of the level after it.")
+      .add("bytes_before", LongType, nullable = false, "Size of the segments in the store before the call.")
+      .add("bytes_after", LongType, nullable = false, "Size of the segments in the store after it.")
   ) { (spark, arguments) =>
     val iceberg = indexable(spark, arguments, "merge")
     val levels = Option(iceberg.currentSnapshot())
@@ -239,9 +255,9 @@ private[zonemap] final class Procedures(process: SparkProcess) {
       Parameter("older_than_hours", IntegerType, Some("24"), "Younger files are retained: a writer may name them soon.")
     ),
     new StructType()
-      .add("path", StringType, nullable = false)
-      .add("bytes", LongType, nullable = false)
-      .add("reason", StringType, nullable = false)
+      .add("path", StringType, nullable = false, "Full path of the file.")
+      .add("bytes", LongType, nullable = false, "Size of the file.")
+      .add("reason", StringType, nullable = false, "Why no retained snapshot needs the file.")
   ) { (spark, arguments) =>
     val iceberg = IcebergTables.load(spark, arguments.text("table"), "collect the garbage of the index of")
     val hours = arguments.count("older_than_hours")
@@ -263,7 +279,7 @@ private[zonemap] final class Procedures(process: SparkProcess) {
       Parameter("dry_run", BooleanType, Some("true"), "true: list the files and delete none."),
       Parameter("facts", StringType, Some("''"), s"$factsDoc, to drop, or 'all'; the rest of the index is retained.")
     ),
-    new StructType().add("path", StringType, nullable = false)
+    new StructType().add("path", StringType, nullable = false, "Full path of a file of the index.")
   ) { (spark, arguments) =>
     val iceberg = IcebergTables.load(spark, arguments.text("table"), "drop the index of")
     val dryRun = arguments.flag("dry_run")

@@ -37,6 +37,8 @@ class ProceduresTest extends SharedSession {
       status.getAs[Boolean]("covered") && status
         .getAs[Long]("lag_snapshots") == 0 && status.getAs[String]("store").contains("_zonemaps_v2"))
     assert(status.getAs[String]("verdict") == "fresh" && status.getAs[String]("table") == t)
+    val meaning = sql(s"CALL zonemap.system.index_status('$t')").schema("verdict").getComment()
+    assert(meaning.exists(_.contains("'catching up'")), "each column has its meaning as a comment")
     val listed = sql(s"CALL zonemap.system.drop_index(table => '$t', dry_run => true)").collect().map(_.getString(0))
     assert(listed.length >= 5 && call(s"index_status('$t')").getAs[Boolean]("covered"))
     assert(sql(s"CALL zonemap.system.drop_index('$t', false)").collect().map(_.getString(0)).toSet == listed.toSet)

@@ -39,10 +39,7 @@ private[zonemap] final class IngestProcedures(ingest: IngestProcess) {
   val Commit: ZoneMapProcedure = ZoneMapProcedure(
     "ingest_commit",
     "Commits the appends in the table's ingest queue until none is left that can be committed. Returns one row for " +
-      "each commit, and one for each branch without a commit. outcome is committed, idle (nothing to commit), paused, " +
-      "fenced (another committer was first), unresolved (the catalog did not answer in time) or stopped (a person " +
-      "must decide); message has the reason. refused counts appends that go to quarantine, held counts appends that " +
-      "wait for an earlier append of the same lane.",
+      "each commit, and one for each branch without a commit.",
     Seq(Table, timeout(600)),
     ResultColumn.schema(commit)
   ) { (spark, arguments) =>
@@ -55,13 +52,7 @@ private[zonemap] final class IngestProcedures(ingest: IngestProcess) {
 
   val Status: ZoneMapProcedure = ZoneMapProcedure(
     "ingest_status",
-    "Shows the table's ingest queue and its committer. queue is spool, or kafka with its topic and brokers. " +
-      "pending_* counts appends that are accepted and not committed; " +
-      "oldest_pending_seconds is -1 if there is none. committed_* counts since the first commit. last_pass_* is the " +
-      "last look of any committer at the queue. loop is the committer of this driver: running, failing, ended, or " +
-      "empty if there is none. problem is the reason why appends are not committed, or an alarm; it is empty if all is " +
-      "well. warning is not empty if the catalog of the table allows only one process to write, or if its Kafka topic " +
-      "keeps an append with one broker only.",
+    "Shows the table's ingest queue and its committers.",
     Seq(Table),
     ResultColumn.schema(status)
   ) { (spark, arguments) =>
@@ -75,7 +66,7 @@ private[zonemap] final class IngestProcedures(ingest: IngestProcess) {
     "Lets every committer of the table, in every process, stop before its next commit until ingest_resume. Writers go " +
       "on until the queue is at ingest.hardLimitRecords.",
     Seq(Table, Parameter("reason", StringType, Some("'no reason given'"), "Text that ingest_status shows.")),
-    new StructType().add("paused", StringType, nullable = false)
+    new StructType().add("paused", StringType, nullable = false, "The reason, as ingest_status shows it.")
   ) { (spark, arguments) =>
     val (_, table) = load(spark, arguments, "pause the ingestion of")
     val reason = arguments.text("reason")
@@ -85,9 +76,9 @@ private[zonemap] final class IngestProcedures(ingest: IngestProcess) {
 
   val Resume: ZoneMapProcedure = ZoneMapProcedure(
     "ingest_resume",
-    "Ends the pause of the table's committers. was_paused is false if there was no pause.",
+    "Ends the pause of the table's committers.",
     Seq(Table),
-    new StructType().add("was_paused", BooleanType, nullable = false)
+    new StructType().add("was_paused", BooleanType, nullable = false, "False if there was no pause.")
   ) { (spark, arguments) =>
     val (_, table) = load(spark, arguments, "resume the ingestion of")
     Seq(Seq(withAdmin(table)(_.resume())))
@@ -96,9 +87,7 @@ private[zonemap] final class IngestProcedures(ingest: IngestProcess) {
   val Wait: ZoneMapProcedure = ZoneMapProcedure(
     "ingest_wait",
     "Waits until appends are visible in the table: all appends that are in the queue now or, with lane and seq, one " +
-      "append. Returns a row for each of them. state is visible, quarantined, rolled-back (the branch no longer has the " +
-      "snapshot of the append), pending (the time was over) or unknown (neither the queue nor the table has the append); " +
-      "message has the reason of a quarantine.",
+      "append. Returns a row for each of them.",
     Seq(
       Table,
       Parameter("lane", StringType, Some("NULL"), s"$laneDoc NULL: all appends in the queue."),
@@ -119,8 +108,7 @@ private[zonemap] final class IngestProcedures(ingest: IngestProcess) {
 
   val Quarantined: ZoneMapProcedure = ZoneMapProcedure(
     "ingest_quarantined",
-    "Lists the appends that cannot be committed, with the reason. rows and files are -1 if the record of the append " +
-      "cannot be read.",
+    "Lists the appends that cannot be committed, with the reason.",
     Seq(Table),
     ResultColumn.schema(quarantined)
   ) { (spark, arguments) =>
@@ -179,7 +167,7 @@ private[zonemap] final class IngestProcedures(ingest: IngestProcess) {
           "another name, or a table that is gone, of which this one is a copy."
       )
     ),
-    new StructType().add("pointer", StringType, nullable = false)
+    new StructType().add("pointer", StringType, nullable = false, "The new committed state of the branch.")
   ) { (spark, arguments) =>
     val (name, table) = load(spark, arguments, "reset the ingestion of")
     val pointer = withAdmin(table)(
@@ -203,9 +191,9 @@ private[zonemap] final class IngestProcedures(ingest: IngestProcess) {
       Parameter("older_than_hours", IntegerType, Some("72"), "Younger files are retained: a writer may name them soon.")
     ),
     new StructType()
-      .add("path", StringType, nullable = false)
-      .add("bytes", LongType, nullable = false)
-      .add("reason", StringType, nullable = false)
+      .add("path", StringType, nullable = false, "Location of the file.")
+      .add("bytes", LongType, nullable = false, "Size of the file.")
+      .add("reason", StringType, nullable = false, "Why the file is not needed.")
   ) { (spark, arguments) =>
     val (_, table) = load(spark, arguments, "collect the garbage of the ingestion of")
     val age = arguments.count("older_than_hours") * 3600L * 1000
@@ -220,7 +208,11 @@ private[zonemap] final class IngestProcedures(ingest: IngestProcess) {
       "ingest_stop or the end of the Spark application. Several drivers may commit to one table. started is false if " +
       "a committer was running; it goes on with its own settings.",
     Seq(Table),
-    new StructType().add("started", BooleanType, nullable = false)
+    new StructType().add(
+      "started",
+      BooleanType,
+      nullable = false,
+      "False if a committer was running; it goes on with its own settings.")
   ) { (spark, arguments) =>
     val (name, table) = load(spark, arguments, "start a committer of")
     Seq(Seq(ingest.start(spark, name, table)))
@@ -231,7 +223,7 @@ private[zonemap] final class IngestProcedures(ingest: IngestProcess) {
     "Stops the committer of the table in this driver, after the commit that it makes. stopped is false if there was " +
       "none. Appends stay in the queue.",
     Seq(Table),
-    new StructType().add("stopped", BooleanType, nullable = false)
+    new StructType().add("stopped", BooleanType, nullable = false, "False if there was none.")
   ) { (spark, arguments) =>
     val name = arguments.text("table")
     // A committer of a table that was dropped or renamed is still to be stopped.

@@ -70,7 +70,8 @@ private[zonemap] object IngestConf {
     "a share above 0, at most 1",
     "Largest share of time in which a committer in the background commits to one table. The rest is left to " +
       "compaction and other writers.",
-    share
+    share,
+    advanced = true
   )
 
   val MaxFiles: ConfEntry[Int] = ConfEntry(
@@ -78,7 +79,8 @@ private[zonemap] object IngestConf {
     "10000",
     "a count, 1 or more",
     "Largest number of data files in one commit. An append with more files is committed alone.",
-    atLeast(1)
+    atLeast(1),
+    advanced = true
   )
 
   val MergeManifests: ConfEntry[Int] = ConfEntry(
@@ -86,7 +88,8 @@ private[zonemap] object IngestConf {
     "100",
     "a count, 1 or more",
     "Number of manifests of a branch from which a commit merges manifests. With fewer, a commit adds one manifest.",
-    atLeast(1)
+    atLeast(1),
+    advanced = true
   )
 
   val SoftLimit: ConfEntry[Int] = ConfEntry(
@@ -113,7 +116,8 @@ private[zonemap] object IngestConf {
     "true, false",
     "What a committer does with the later appends of a producer whose append cannot be committed. false: it commits " +
       "them. true: it holds them until the refused append is requeued or discarded.",
-    flag
+    flag,
+    advanced = true
   )
 
   val all: Seq[ConfEntry[_]] =
