@@ -287,46 +287,6 @@ private[zonemap] object ZoneMapConf {
     flag
   )
 
-  val MergePolicyName: ConfEntry[String] = ConfEntry(
-    Prefix + "merge.policy",
-    "probabilistic",
-    "probabilistic, deterministic, off",
-    "When the runs (segments of single commits) of a snapshot are merged into segments of hours and days, always in " +
-      "the background. probabilistic: at each commit with p = min(1, runs / merge.limit), from " +
-      s"${MergePolicy.DefaultMinRuns} runs on, and at every merge.forcedEvery-th. deterministic: at " +
-      s"${MergePolicy.DefaultMinRuns} runs. off: at merge.hardCap only.",
-    text => Some(text.toLowerCase(Locale.ROOT)).filter(Set("probabilistic", "deterministic", "off")),
-    advanced = true
-  )
-
-  val MergeLimit: ConfEntry[Int] = ConfEntry(
-    Prefix + "merge.limit",
-    "1000",
-    "a count, 1 or more",
-    "Number of runs at which the probabilistic policy merges with certainty.",
-    atLeast(1),
-    advanced = true)
-
-  val MergeForcedEvery: ConfEntry[Int] = ConfEntry(
-    Prefix + "merge.forcedEvery",
-    "100",
-    "a count, 1 or more",
-    "The probabilistic policy merges at the first commit in each interval of this many sequence numbers, whatever " +
-      "the draw.",
-    atLeast(1),
-    advanced = true
-  )
-
-  val MergeHardCap: ConfEntry[Int] = ConfEntry(
-    Prefix + "merge.hardCap",
-    "32",
-    "a count, 2 or more",
-    "Merge as soon as a table has this many runs (segments of single commits), whatever the policy; this limits the " +
-      "number of segments that a plan opens.",
-    atLeast(2),
-    advanced = true
-  )
-
   /** The confs of the planner; evaluated late, because [[ReportConf]] uses this object. */
   lazy val all: Seq[ConfEntry[_]] = Seq(
     Enabled,
@@ -354,10 +314,10 @@ private[zonemap] object ZoneMapConf {
     FlushInterval,
     FlushManifests,
     MaintainFacts,
-    MergePolicyName,
-    MergeLimit,
-    MergeForcedEvery,
-    MergeHardCap,
+    MergeConf.Policy,
+    MergeConf.Limit,
+    MergeConf.ForcedEvery,
+    MergeConf.HardCap,
     ReportConf.Steps
   )
 
@@ -390,7 +350,7 @@ private[zonemap] object ZoneMapConf {
             segmentRows = SegmentRows.read(conf, options),
             countSteps = ReportConf.Steps.read(conf, options),
             maintenance = UpkeepSettings(
-              merge = mergePolicy(conf, options),
+              merge = MergeConf.policy(conf, options),
               followCommits = FollowCommits.read(conf, options),
               maxCpuShare = MaxCpuShare.read(conf, options),
               flushIntervalMillis = FlushInterval.read(conf, options),
@@ -401,15 +361,4 @@ private[zonemap] object ZoneMapConf {
           )
         ))
     catch { case e: MalformedConfException => Left(e) }
-
-  private def mergePolicy(conf: SQLConf, options: CaseInsensitiveStringMap): MergePolicy = {
-    val hardCap = MergeHardCap.read(conf, options)
-    val limit = MergeLimit.read(conf, options)
-    val forcedEvery = MergeForcedEvery.read(conf, options)
-    MergePolicyName.read(conf, options) match {
-      case "deterministic" => MergePolicy.Deterministic(hardCap = hardCap)
-      case "off"           => MergePolicy.Off(hardCap)
-      case _               => MergePolicy.Probabilistic(limit, forcedEvery, hardCap = hardCap)
-    }
-  }
 }
