@@ -35,7 +35,7 @@ class LocaleTest extends SharedSession {
         assert(SpoolNames.parse(SpoolNames.Pending, record, 0).map(_.seq).contains(7L), record)
         assert(StateFile.isState(StateFile.path(7, "0123456789abcdef")))
         assert(FactKind.ofName("BOUNDS").contains(FactKind.Bounds))
-        assert(ZoneMapCatalog.find(Identifier.of(Array("SYSTEM"), "HISTORY")).isDefined)
+        assert(ZoneMapCatalog.find(Identifier.of(Array("SYSTEM"), "INDEX_STATUS")).isDefined)
       }
     }
 
