@@ -30,7 +30,8 @@ private[conf] object MergeConf {
     "a count, 1 or more",
     "Number of runs at which the probabilistic policy merges with certainty.",
     atLeast(1),
-    advanced = true)
+    advanced = true
+  )
 
   val ForcedEvery: ConfEntry[Int] = ConfEntry(
     ZoneMapConf.Prefix + "merge.forcedEvery",
