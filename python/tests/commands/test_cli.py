@@ -40,6 +40,7 @@ from zonemap.results import (
     DropResult,
     GarbageFile,
     GarbageResult,
+    PrewarmResult,
     StatusResults,
 )
 from zonemap.session import remote
@@ -56,7 +57,17 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_group_has_the_commands_of_all_modules_and_no_module_is_long() -> None:
     assert set(cli.cli.commands) == {
-        *("jar-path", "doctor", "build-index", "index-status", "compact-index", "collect-garbage", "drop-index"),
+        *(
+            "jar-path",
+            "doctor",
+            "build-index",
+            "refresh-index",
+            "index-status",
+            "prewarm-index",
+            "compact-index",
+            "collect-garbage",
+            "drop-index",
+        ),
         *("why-not", "clustering", "advise", "planned-scans", "verify", "report"),
         *("follow", "commit-loop"),
         *("ingest-status", "ingest-commit", "ingest-pause", "ingest-resume", "ingest-wait", "ingest-quarantined"),
@@ -64,6 +75,16 @@ def test_the_group_has_the_commands_of_all_modules_and_no_module_is_long() -> No
     }
     sources = (ROOT / "python" / "zonemap").rglob("*.py")
     assert [s.name for s in sources if len(s.read_text(encoding="utf-8").splitlines()) > 400] == []
+
+
+def test_refresh_and_prewarm_of_an_index(monkeypatch: pytest.MonkeyPatch, no_spark: None) -> None:
+    monkeypatch.setattr(Index, "refresh", lambda index: BuildResult(index.table, 7, 1, 0, 1, 9, 0.5))
+    monkeypatch.setattr(Index, "prewarm", lambda index: PrewarmResult(index.table, 7, 1, 9, 0.5))
+    for command in ("refresh-index", "prewarm-index"):
+        output = RUNNER.invoke(cli.cli, [command, "t", "--remote", "sc://h:1", "--output", "json"]).output
+        assert json.loads(output)["snapshot_id"] == 7
+    refused = RUNNER.invoke(cli.cli, ["prewarm-index", "t"])
+    assert isinstance(refused.exception, ZonemapError) and "--remote" in str(refused.exception)
 
 
 @pytest.mark.parametrize("old", sorted(cli.RENAMED))

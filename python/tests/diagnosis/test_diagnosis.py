@@ -211,6 +211,8 @@ def test_verify_of_a_table_and_of_a_query() -> None:
         zonemap.Index(session, "t").verify(max_files=-1)
     wrong = zonemap.Index(_Session({**VERDICT, "verdict": "different"}), "t").verify()  # type: ignore[arg-type]
     assert not wrong.is_right and "The index is wrong" in wrong._repr_html_()
+    unchecked = zonemap.Index(_Session({**VERDICT, "verdict": "not checked"}), "t").verify()  # type: ignore[arg-type]
+    assert not unchecked.is_right and not unchecked.has_difference and "Nothing was checked" in str(unchecked)
 
 
 def planned_scan() -> dict[str, Any]:

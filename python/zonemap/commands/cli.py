@@ -20,7 +20,9 @@ from zonemap.session.remote import address_of, server_of
 #: Names of before, each with the name of today.
 RENAMED = {
     "build": "build-index",
+    "refresh": "refresh-index",
     "status": "index-status",
+    "prewarm": "prewarm-index",
     "merge": "compact-index",
     "gc": "collect-garbage",
     "drop": "drop-index",

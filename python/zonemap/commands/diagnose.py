@@ -125,7 +125,7 @@ def verify(
     else:
         result = Index(spark, str(table)).verify(max_files=max_files)
     output_of(output, always_list=True).rows("verdicts", result.as_dicts())
-    if not result.is_right:
+    if result.has_difference:
         sys.exit(1)
 
 

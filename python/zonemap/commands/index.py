@@ -88,6 +88,29 @@ def build(
         sys.exit(1)
 
 
+@click.command("refresh-index")
+@click.argument("table")
+@sessions.options_of_session
+def refresh(table: str, settings: tuple[str, ...], remote: str | None, iceberg: str | None, output: str) -> None:
+    """Extend the index of TABLE to its current snapshot; `zonemap follow` does it again and again."""
+    result = Index(sessions.start(settings, remote, iceberg), table).refresh()
+    output_of(output).rows("refreshed", [result.as_dict()])
+
+
+@click.command("prewarm-index")
+@click.argument("table")
+@sessions.options_of_session
+def prewarm(table: str, settings: tuple[str, ...], remote: str | None, iceberg: str | None, output: str) -> None:
+    """Load the segments of recent commits of TABLE into the driver of the server of --remote."""
+    if server_of(sessions.confs(settings, remote)) is None:
+        raise InvalidArgumentError(
+            "Cannot prewarm the index for a driver that ends with this command. "
+            "Give --remote of a server that runs queries."
+        )
+    result = Index(sessions.start(settings, remote, iceberg), table).prewarm()
+    output_of(output).rows("prewarmed", [result.as_dict()])
+
+
 @click.command("index-status")
 @click.argument("table", required=False)
 @click.option("--namespace", metavar="CATALOG.NAMESPACE", help="Show all tables of this namespace instead.")
@@ -176,4 +199,4 @@ def drop(
         output_of(output).rows(f"{title} {len(result.paths)} files", [{"path": path} for path in result.paths])
 
 
-COMMANDS = (build, status, compact, collect_garbage, drop)
+COMMANDS = (build, refresh, status, prewarm, compact, collect_garbage, drop)

@@ -234,8 +234,18 @@ class VerifyResult(Rows):
 
     @property
     def is_right(self) -> bool:
-        """True if no check found a difference."""
-        return all(verdict.verdict != "different" for verdict in self.verdicts)
+        """True if a check was made and none found a difference."""
+        return self.has_checked and not self.has_difference
+
+    @property
+    def has_checked(self) -> bool:
+        """True if a check was made; false if the index planned none of the scans, for the reasons in the verdicts."""
+        return any(verdict.verdict != "not checked" for verdict in self.verdicts)
+
+    @property
+    def has_difference(self) -> bool:
+        """True if a check found a difference."""
+        return any(verdict.verdict == "different" for verdict in self.verdicts)
 
     def as_dicts(self) -> list[dict[str, Any]]:
         """Returns the verdicts, ready for JSON."""
@@ -243,6 +253,8 @@ class VerifyResult(Rows):
 
     def _shown(self) -> tuple[str, list[dict[str, Any]]]:
         heading = "No difference found" if self.is_right else "The index is wrong"
+        if not self.has_checked:
+            heading = "Nothing was checked"
         return heading, self.as_dicts()
 
 

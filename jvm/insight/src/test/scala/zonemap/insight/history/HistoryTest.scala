@@ -6,6 +6,7 @@ import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.execution.SQLExecution
 
 import zonemap.iceberg.report.{CountedSteps, FileTotal, CountedStep, PlanStep}
+import zonemap.iceberg.testing.LoggedWarnings
 import zonemap.insight.StartedInsights
 import zonemap.spark.SharedSession
 
@@ -97,6 +98,15 @@ class HistoryTest extends SharedSession {
     assert(explained.contains("kept after partitions: 2") && explained.contains(": used by bounds of id"), explained)
     assert(steps(newest(table)).nonEmpty, newest(table))
     counting(assert(textOfRun().contains("kept after partitions: 2")))
+  }
+
+  test("a query that fails before it has a plan tells its own error only") {
+    val warned = LoggedWarnings.of("zonemap") {
+      intercept[Exception](sql("SELECT * FROM lake.db.nowhere").collect())
+      intercept[Exception](sql("CALL zonemap.system.index_status(table => 'lake.db.nowhere')").collect())
+      history("max_scans => 1")
+    }
+    assert(warned.isEmpty, warned)
   }
 
   test("many steps are retained as few, and long texts are cut") {

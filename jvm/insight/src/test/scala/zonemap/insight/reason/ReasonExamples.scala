@@ -143,7 +143,7 @@ object ReasonExamples {
 
   /** Codes that no query on its own causes, with the state that does. `ReasonStatesTest` causes each of them. */
   val states: Map[String, String] = Map(
-    "COLUMN_STATS_REQUESTED" -> "`SELECT max(id) FROM lake.db.examples`, which Iceberg answers from statistics; `history` shows the code",
+    "COLUMN_STATS_REQUESTED" -> "`SELECT max(id) FROM lake.db.examples`, which Iceberg answers from statistics; `planned_scans` shows the code",
     "SCHEMA_MISMATCH" -> "a filter on a column that is dropped and added again after the query was analyzed",
     "ENCRYPTED_TABLE" -> "a table with encryption keys",
     "UNINDEXABLE" -> "a manifest that differs from its manifest list",

@@ -58,7 +58,11 @@ private[zonemap] final class CatalystCondition private (
       catch { case NonFatal(_) | _: LinkageError | _: StackOverflowError => true }
 
   private def affords(length: Int): Boolean =
-    length <= CheapFunctions.MaxText && budget.spend(variants.size * CheapFunctions.steps(bound, length))
+    length <= CheapFunctions.MaxText &&
+      budget.spend(stepsOf.getOrElseUpdate(length, variants.size * CheapFunctions.steps(bound, length)))
+
+  /** The steps of an evaluation by the length of its texts: to measure a long condition costs as much as to evaluate it. */
+  private val stepsOf = mutable.HashMap.empty[Int, Double]
 
   private def decode(value: ZoneValue, dataType: DataType): Any =
     value match {

@@ -64,7 +64,9 @@ private[expression] object CheapFunctions {
       case (_, _: DayTimeIntervalType | _: YearMonthIntervalType | _: CalendarIntervalType) => false
       // a short text with a great exponent may take minutes
       case (StringType, _: DecimalType) => false
-      case _                            => true
+      // a text of a time alone takes its day from the clock, so a later execution has another result
+      case (StringType, TimestampType) => false
+      case _                           => true
     }
 
   private def isOfNumbers(function: Expression): Boolean =

@@ -4,6 +4,8 @@ package zonemap.spark.metrics
 import java.lang.ref.WeakReference
 import java.util.{Collections, IdentityHashMap}
 
+import scala.util.Try
+
 import org.apache.iceberg.spark.source.SparkTable
 import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
@@ -67,7 +69,11 @@ private[zonemap] final class QueryRuns(process: SparkProcess) extends SparkListe
         }
       case end: SparkListenerSQLExecutionEnd =>
         Guarded.orNothing[Unit]("a count of its runs") {
-          Option(QueryEnd.query(end)).filterNot(isOfCheck).foreach(query => count(query.executedPlan, isCached = false))
+          // a query whose analysis or planning failed has no plan, and has told its error
+          Option(QueryEnd.query(end))
+            .filterNot(isOfCheck)
+            .flatMap(query => Try(query.executedPlan).toOption)
+            .foreach(count(_, isCached = false))
           None
         }: Unit
       case _ => ()

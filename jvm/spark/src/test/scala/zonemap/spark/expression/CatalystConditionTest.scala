@@ -80,6 +80,9 @@ class CatalystConditionTest extends SharedSession {
       "s LIKE concat('%a_', repeat('a', 5000))", // takes long to compile
       "CAST(s AS DECIMAL(10, 2)) = 5", // 1e-99999990 takes minutes
       "try_cast(s AS DECIMAL(10, 2)) = 5",
+      "CAST(s AS TIMESTAMP) > TIMESTAMP '2026-01-01 00:00:00'", // 'T12:30' takes the day from the clock
+      "s > TIMESTAMP '2026-01-01 00:00:00'",
+      "hour(s) = 12",
       "element_at(array(1, 2, 3), i) = 2", // Spark ends the process at the least integer
       "array_contains(array('a', 'b'), s)",
       "contains(concat(repeat('a', 100000), s), repeat('a', 100000))",
