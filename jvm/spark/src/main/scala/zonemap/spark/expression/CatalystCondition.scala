@@ -57,12 +57,13 @@ private[zonemap] final class CatalystCondition private (
       // executors report the error if a row causes it
       catch { case NonFatal(_) | _: LinkageError | _: StackOverflowError => true }
 
-  private def affords(length: Int): Boolean =
-    length <= CheapFunctions.MaxText &&
-      budget.spend(stepsOf.getOrElseUpdate(length, variants.size * CheapFunctions.steps(bound, length)))
+  private def affords(length: Int): Boolean = length <= CheapFunctions.MaxText && budget.spend(stepsAt(length))
 
-  /** The steps of an evaluation by the length of its texts: to measure a long condition costs as much as to evaluate it. */
-  private val stepsOf = mutable.HashMap.empty[Int, Double]
+  /** The steps of an evaluation by the length of its texts: to measure a condition costs as much as to evaluate it. */
+  private val stepsByLength = mutable.HashMap.empty[Int, Double]
+
+  private def stepsAt(length: Int): Double =
+    stepsByLength.getOrElseUpdate(length, variants.size * CheapFunctions.steps(bound, length))
 
   private def decode(value: ZoneValue, dataType: DataType): Any =
     value match {
