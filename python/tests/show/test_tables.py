@@ -57,7 +57,7 @@ def status(table: str) -> StatusResult:
         (BuildResult("t", 7, 1, 0, 1, 9, 0.5, (FACT,)), ["Facts", "bloom([id])", "4,096", "expected_bytes"]),
         (CompactResult("t", (CompactedLevel("hour", 3, 1, 10, 9), CompactedLevel("day", 0, 1, 0, 9))), ["hour", "day"]),
         (DropResult("t", True, ("/[a]",)), ["Would delete 1 files of the index of t", "/[a]"]),
-        (VerifyResult(()), ["No difference found"]),
+        (VerifyResult(()), ["Nothing was checked"]),
         (StatusResults((status("lake.db.a"), status("lake.db.b"))), ["2 tables", "lake.db.a", "fresh", "1,234"]),
     ],
 )

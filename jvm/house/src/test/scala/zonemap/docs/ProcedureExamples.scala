@@ -79,8 +79,9 @@ private[docs] object ProcedureExamples {
     Files.delete(orphan)
     append(10)
     val waiting = run(s"ingest_status(table => '$table')")
+    // before a committer starts: it may commit the append before the call
+    val awaited = run(s"ingest_wait(table => '$table', timeout_seconds => 0)")
     val started = run(s"ingest_start(table => '$table')")
-    val awaited = run(s"ingest_wait(table => '$table')")
     val stopped = run(s"ingest_stop(table => '$table')")
     val paused = run(s"ingest_pause(table => '$table', reason => 'maintenance')")
     val resumed = run(s"ingest_resume(table => '$table')")
