@@ -15,7 +15,7 @@ REPORTS := build/reports
 DBT := build/dbt
 # Spark classes that the JVMs of tests/ share, see tests/support/archive.py. Without them, tests run but take longer.
 ARCHIVE := build/spark-classes.jsa
-# Hadoop's local file system for the tests, without a process for each file.
+# Hadoop's local file system for the tests, without a process for each file, and without defaults of YARN and MapReduce.
 QUICK_FILES := build/quick-files.jar
 # The first Iceberg runtime in dev/jars.txt.
 ICEBERG := $(shell sed -n 's/^org.apache.iceberg:iceberg-spark-runtime-4.1_2.13://p' dev/jars.txt | head -n 1)
@@ -183,11 +183,11 @@ $(JARS)/.fetched: dev/jars.txt dev/fetch-jars.sh | tools
 	dev/fetch-jars.sh $(JARS)
 	touch $@
 
-$(QUICK_FILES): $(shell find tests/support/java -name '*.java') $(BIN)/.requirements
+$(QUICK_FILES): $(shell find tests/support/java -name '*.java') $(wildcard tests/support/hadoop/*.xml) $(BIN)/.requirements
 	mkdir -p build/quick-files
 	javac --release 17 -cp "$$(ls $(VENV)/lib/python3*/site-packages/pyspark/jars/hadoop-client-api-*.jar)" \
 	  -d build/quick-files $(filter %.java,$^)
-	jar --create --file $@ -C build/quick-files zonemap
+	jar --create --file $@ -C build/quick-files zonemap $(foreach file,$(filter %.xml,$^),-C $(dir $(file)) $(notdir $(file)))
 
 $(ARCHIVE): $(BIN)/.requirements $(JARS)/.fetched $(QUICK_FILES) tests/support/archive.py
 	-cd tests && ZONEMAP_TEST_JARS="$${ZONEMAP_TEST_JARS:-$(CURDIR)/$(JARS)}" ../$(BIN)/python -m support.archive ../$@

@@ -51,6 +51,10 @@ val testSettings: Seq[Setting[_]] = Seq(
   Test / baseDirectory := (ThisBuild / baseDirectory).value,
   Test / javaOptions ++= sparkJvmOptions ++ Seq(
     "-Xmx3g",
+    // A query leaves tens of MB of garbage and keeps little. From its defaults, the JVM collects several times a second.
+    "-Xms1g",
+    "-Xmn500m",
+    "-XX:MetaspaceSize=256m",
     oneCompiler,
     // With one compiler, the JVM reserves 48 MB for compiled code. The suites fill them, and from then on the JVM
     // interprets all new code.
@@ -80,6 +84,7 @@ lazy val iceberg = (project in file("jvm/iceberg"))
     name := "zonemap-iceberg",
     // The file system of the tests, which tests/ use too; resources/core-site.xml names it.
     Test / unmanagedSourceDirectories += (ThisBuild / baseDirectory).value / "tests" / "support" / "java",
+    Test / unmanagedResourceDirectories += (ThisBuild / baseDirectory).value / "tests" / "support" / "hadoop",
     // Spark is here for what the shaded runtime leaves out (hadoop, slf4j); no source of this module names a Spark type.
     libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql)
   )

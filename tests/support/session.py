@@ -23,12 +23,15 @@ ICEBERG = os.environ.get("ZONEMAP_TEST_ICEBERG", BUILT_AGAINST)
 JARS = Path(os.environ.get("ZONEMAP_TEST_JARS", ROOT / "build" / "jars"))
 #: ReservedCodeCacheSize: with one compiler, the JVM reserves 48 MB for compiled code. A session fills them within
 #: minutes, and from then on the JVM interprets all new code.
+#: Xms, Xmn: a query leaves tens of MB of garbage and keeps little; from its defaults, the JVM collects several times a
+#: second.
 #: VFORK: Hadoop runs processes for local files where QUICK_FILES is missing, and for links and owners.
 PLAIN_JVM_FLAGS = (
-    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -Duser.timezone=UTC "
-    "-Djdk.lang.Process.launchMechanism=VFORK"
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -Xms1g -Xmn500m -XX:MetaspaceSize=256m "
+    "-Duser.timezone=UTC -Djdk.lang.Process.launchMechanism=VFORK"
 )
-#: Hadoop's local file system without its processes (support/java), which `make test` compiles. Without it, tests run too.
+#: Hadoop's local file system without its processes (support/java), and its settings without those of YARN and MapReduce
+#: (support/hadoop), which `make test` compiles. Without it, tests run too.
 QUICK_FILES = ROOT / "build" / "quick-files.jar"
 #: Suppresses Java's warning that an archive does not fit the class path, which some deployments change.
 QUIET = "-Xlog:disable -Xlog:all=error:stderr"
