@@ -3,7 +3,8 @@
 """The checks to run while working (`make check`): style, types, compilation, and unit tests near the changes.
 
 The changes are the files that differ from the commit where this branch left main, committed or not. With --list, the
-program prints the chosen suites and runs nothing. The rules of the choice:
+program prints the chosen suites and runs nothing. With --packages, it prints for each package of jvm/ how many suites
+run after a change of one of its files, and how many seconds they took when they last ran here. The rules of the choice:
 
 - jvm/<module>/src/<main or test>/.../<package>/: run the suites of <package> in that module. If it has none, run the
   suites of the module that name the type of the file; if none does, those of the packages that use the type. At most
@@ -28,6 +29,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
 #: The sbt project of each module of jvm/.
@@ -129,6 +131,42 @@ def _suites_of_type(path: PurePosixPath, root: Path, tests: Path) -> list[Path]:
     return sorted(suite for package in users for suite in (tests / package).glob("*Test.scala"))
 
 
+def of_packages(root: Path = ROOT) -> dict[str, Choice]:
+    """Returns for each package of the JVM build the choice of its file for which the most suites are chosen."""
+    found: dict[str, Choice] = {}
+    sources = [path for path in root.glob("jvm/*/src/main/*/**/*") if path.suffix in {".scala", ".java"}]
+    for path in sorted(source.relative_to(root) for source in sources):
+        package = f"{path.parts[1]} {'.'.join(path.parts[6:-1])}".strip()
+        choice = choose([str(path)], root)
+        if package not in found or _count(choice) > _count(found[package]):
+            found[package] = choice
+    return found
+
+
+def _count(choice: Choice) -> int:
+    return sum(map(len, choice.suites.values()))
+
+
+def _seconds(suite: str, root: Path = ROOT) -> float:
+    """Returns the seconds that a suite took when it last ran here; 0 if it never has."""
+    reports = [
+        *root.glob(f"target/test-reports/TEST-{suite}.xml"),
+        *root.glob(f"jvm/*/target/test-reports/TEST-{suite}.xml"),
+    ]
+    last = max(reports, key=lambda report: report.stat().st_mtime, default=None)
+    return 0.0 if last is None else float(ElementTree.parse(last).getroot().get("time", "0"))
+
+
+def print_packages() -> None:
+    """Prints a line for each package, those with the longest run time first."""
+    rows = []
+    for package, choice in of_packages().items():
+        suites = [suite for names in choice.suites.values() for suite in names]
+        rows.append((sum(map(_seconds, suites)), len(suites), package))
+    for seconds, count, package in sorted(rows, reverse=True):
+        print(f"{seconds:6.1f} s  {count:3d} suites  {package}")
+
+
 def changed_files() -> list[str]:
     """Returns the files that the commits of this branch changed, and all uncommitted and new files."""
     base = next((b for b in map(_merge_base, ("origin/main", "main")) if b), "HEAD")
@@ -167,6 +205,9 @@ def run(commands: list[list[str]]) -> bool:
 
 def main(arguments: list[str]) -> int:
     """Lists or runs the chosen suites; the exit code is 0 if all passed."""
+    if "--packages" in arguments:
+        print_packages()
+        return 0
     changed = changed_files()
     choice = choose(changed)
     tasks = choice.tasks()

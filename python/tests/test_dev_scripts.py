@@ -198,3 +198,23 @@ def test_no_file_chooses_many_suites() -> None:
     chosen = {path: check.choose([str(path.relative_to(ROOT))]).suites for path in sources}
     assert len(sources) > 300
     assert {path: suites for path, suites in chosen.items() if sum(map(len, suites.values())) > check.MOST} == {}
+
+
+def test_check_lists_the_suites_and_seconds_of_packages(tmp_path: Path) -> None:
+    check = _check()
+    for name in ("main/scala/zonemap/core/fact/A", "test/scala/zonemap/core/fact/ATest", "main/java/zonemap/core/io/B"):
+        source = tmp_path / "jvm" / "core" / "src" / f"{name}.{'java' if 'java' in name else 'scala'}"
+        source.parent.mkdir(parents=True)
+        source.touch()
+    found = check.of_packages(tmp_path)
+    assert {package: choice.suites for package, choice in found.items()} == {
+        "core core.fact": {"core": {"zonemap.core.fact.ATest"}},
+        "core core.io": {},
+    }
+    for folder, seconds in (("target", 1.5), ("jvm/core/target", 2.5)):
+        report = tmp_path / folder / "test-reports" / "TEST-zonemap.core.fact.ATest.xml"
+        report.parent.mkdir(parents=True)
+        report.write_text(f'<testsuite time="{seconds}"/>')
+        os.utime(report, (seconds, seconds))
+    assert check._seconds("zonemap.core.fact.ATest", tmp_path) == 2.5
+    assert check._seconds("zonemap.core.io.BTest", tmp_path) == 0
