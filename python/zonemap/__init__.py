@@ -13,6 +13,10 @@ sets confs on a session builder and calls SQL procedures, so all of it works thr
 Importing this package imports neither PySpark nor py4j.
 """
 
+import importlib
+from typing import Any
+
+from zonemap import results
 from zonemap.common.errors import (
     InvalidArgumentError,
     JarNotFoundError,
@@ -50,3 +54,31 @@ __all__ = [
     "verify",
     "why_not",
 ]
+
+#: Packages for users that are imported when they are first named.
+_PACKAGES = ("ingest", "pyiceberg")
+
+#: Names of earlier versions, and what does the same.
+_FORMER_NAMES = {
+    "advise": "Index(spark, table).advise()",
+    "build": "Index(spark, table).build()",
+    "clustering_information": "Index(spark, table).clustering()",
+    "drop": "Index(spark, table).drop()",
+    "gc": "Index(spark, table).collect_garbage()",
+    "history": "planned_scans(spark)",
+    "merge": "Index(spark, table).compact()",
+    "prewarm": "Index(spark, table).prewarm()",
+    "refresh": "Index(spark, table).refresh()",
+    "report": "Index(spark, table).report()",
+    "status": "index_status(spark)",
+    "verify_query": "verify(spark, query)",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Imports a package that is named without an import, or names what replaced a name of an earlier version."""
+    if name in _PACKAGES:
+        return importlib.import_module(f"zonemap.{name}")
+    new = f"results.{name}" if name in results.__all__ else _FORMER_NAMES.get(name)
+    hint = "" if new is None else f": use zonemap.{new}"
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
