@@ -167,7 +167,7 @@ final private class ConditionExcludes(evaluated: Evaluated, known: Set[(ColumnId
     }
 
   /**
-   * The values of a fact; None if the fact includes NaN, which is no value of the index, or a floating-point zero,
+   * The values of a fact; None if the fact includes NaN, which is not a value of the index, or a floating-point zero,
    * which may be 0.0 or -0.0.
    */
   private def valuesOf(fact: Fact, column: ColumnRef): Option[Seq[ZoneValue]] = fact match {

@@ -146,6 +146,16 @@ private[zonemap] object Predicate {
   /** Returns all columns in the predicate, each once, in the order in which they first occur. */
   def columns(predicate: Predicate): Seq[ColumnRef] = mentioned(predicate).distinct.toSeq
 
+  /** Returns the predicate, simplified, with `unfit` instead of each condition on a column that does not fit. */
+  def replaced(predicate: Predicate, fits: ColumnRef => Boolean, unfit: Predicate): Predicate = {
+    def fit(node: Predicate): Predicate = node match {
+      case And(children) => And(children.map(fit))
+      case Or(children)  => Or(children.map(fit))
+      case condition     => if (mentioned(condition).forall(fits)) condition else unfit
+    }
+    simplify(fit(predicate))
+  }
+
   private def mentioned(predicate: Predicate): Iterator[ColumnRef] = predicate match {
     case And(children) => children.iterator.flatMap(mentioned)
     case Or(children)  => children.iterator.flatMap(mentioned)

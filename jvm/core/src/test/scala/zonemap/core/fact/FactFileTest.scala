@@ -71,7 +71,7 @@ class FactFileTest extends AnyFunSuite with Seeded {
     assert(rangesOf(Nil).isEmpty)
   }
 
-  test("too many values, or too long ones, are no fact, and the file is entered all the same") {
+  test("too many values, or too long ones, are not a fact, and the file is entered all the same") {
     val many = (0 to 100).map(i => Some(ZoneValues.ofLong(i.toLong)))
     val long = (0 until 3).map(i => Some(ZoneValues.ofString(i.toString * 30000)))
     val keys = Seq(FactKey.of("many", 1), FactKey.of("long", 1), FactKey.of("few", 1))

@@ -155,7 +155,7 @@ class DamageTest extends AnyFunSuite with Seeded {
     }
   }
 
-  test("random bytes are no segment") {
+  test("random bytes are not a segment") {
     rounds(300) { rng =>
       val bytes = rng.bytes(rng.int(400))
       intercept[CorruptIndexException](Segment.open(bytes))

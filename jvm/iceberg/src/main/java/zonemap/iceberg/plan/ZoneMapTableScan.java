@@ -9,6 +9,7 @@ import org.apache.iceberg.Table;
 import org.apache.iceberg.TableScan;
 import org.apache.iceberg.TableScanContext;
 import org.apache.iceberg.io.CloseableIterable;
+
 import zonemap.iceberg.prune.ScanRequest;
 
 /** A scan of a {@link ZoneMapTable}: Iceberg's own scan, but with files planned from the index. */

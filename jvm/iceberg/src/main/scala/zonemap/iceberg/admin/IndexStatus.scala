@@ -8,10 +8,10 @@ import scala.util.Try
 import org.apache.iceberg.{BaseTable, Snapshot, Table}
 
 import zonemap.iceberg.fact.FactBuild
-import zonemap.iceberg.prune.BoundsLevels
 import zonemap.iceberg.registry.TableIndex
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.store.IndexStore
+import zonemap.iceberg.trust.BoundsLevels
 import zonemap.iceberg.upkeep.UpkeepProcess
 
 /**

@@ -11,11 +11,11 @@ import org.slf4j.LoggerFactory
 import zonemap.core.segment.{FileEvidence, Provenance}
 import zonemap.iceberg.build.SegmentCompactor
 import zonemap.iceberg.convert.MappedNames
-import zonemap.iceberg.prune.DoubtfulFiles
 import zonemap.iceberg.registry.IndexProcess
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.snapshot.{LiveSegment, SnapshotIndex, SnapshotKey, StoredSnapshots}
 import zonemap.iceberg.store.IndexStore
+import zonemap.iceberg.trust.DoubtfulFiles
 
 /**
  * What a call may spend on footers.

@@ -6,10 +6,11 @@ import java.util.{Set => JSet}
 import org.apache.iceberg.SnapshotSummary
 import org.apache.iceberg.metrics.ScanMetrics
 
-import zonemap.iceberg.prune.{BoundScan, BoundsLevels, BoundsTrust, FileSelection, FileSet, ScanHints, ScanRequest}
+import zonemap.iceberg.prune.{BoundScan, FileSelection, FileSet, ScanHints, ScanRequest}
 import zonemap.iceberg.report.PlanReport
 import zonemap.iceberg.store.StoreBudget
 import zonemap.iceberg.task.{TaskAssembler, TaskCounts, TaskWalk}
+import zonemap.iceberg.trust.{BoundsLevels, BoundsTrust}
 import zonemap.iceberg.upkeep.ResolvedSnapshot
 
 /** The files of a plan, from which tasks are made, and the report of the plan. */

@@ -9,9 +9,10 @@ import org.apache.iceberg.util.SnapshotUtil
 import zonemap.core.fact.FactKind
 import zonemap.core.predicate.{ColumnId, ColumnRef}
 import zonemap.core.segment.Segment
+import zonemap.iceberg.answer.{AggregateQuestion, FileAggregate, FileAggregates, FileAnswers, TopK, TopKBound}
 import zonemap.iceberg.build.IndexedColumns
 import zonemap.iceberg.convert.PartitionTuples
-import zonemap.iceberg.prune._
+import zonemap.iceberg.prune.{BoundScan, FileSet, LimitCut}
 import zonemap.iceberg.report.AggregateReason
 import zonemap.iceberg.snapshot.SnapshotIndex
 import zonemap.iceberg.store.StoreBudget

@@ -5,12 +5,13 @@ import org.apache.iceberg.{BaseTable, PartitionSpec, Snapshot}
 
 import zonemap.core.io.CorruptIndexException
 import zonemap.iceberg.convert.{Indexable, MappedNames, PartitionTuples}
-import zonemap.iceberg.prune.{BoundsTrust, FileSet}
+import zonemap.iceberg.prune.FileSet
 import zonemap.iceberg.registry.TableIndex
 import zonemap.iceberg.report.{PlanReport, StockReason, Survivable}
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.snapshot.{SnapshotKey, TableFacts}
 import zonemap.iceberg.store.{StoreBudget, StoreSlowException}
+import zonemap.iceberg.trust.BoundsTrust
 import zonemap.iceberg.upkeep.{ResolvedSnapshot, UpkeepProcess}
 
 /**

@@ -18,7 +18,8 @@ import zonemap.core.rule.{ColumnZone, Match, ZoneMatch}
 import zonemap.core.value.{Presence, ReplacedText, StringType, ZoneValue}
 import zonemap.iceberg.build.{BoundsReader, IndexedColumns}
 import zonemap.iceberg.convert.{IcebergValues, PartitionTuples}
-import zonemap.iceberg.prune.{BoundScan, BoundsTrust, PartitionFilter, PartitionPruner, ScanRequest}
+import zonemap.iceberg.prune.{BoundScan, PartitionFilter, PartitionPruner, ScanRequest}
+import zonemap.iceberg.trust.BoundsTrust
 
 /**
  * Checks a plan from the index against the snapshot's own manifest entries, which Iceberg reads. Each planned file

@@ -8,11 +8,10 @@ import org.apache.iceberg.{PartitionSpec, Schema}
 import org.apache.iceberg.expressions.{Expression, Expressions, ExpressionVisitors, NamedReference, UnboundPredicate}
 import org.apache.iceberg.types.{Type, TypeUtil}
 
-import zonemap.core.predicate.{And, ColumnRef, CompareColumns, Evaluated, False, Leaf, Or, Predicate, True, Unknown}
+import zonemap.core.predicate.{ColumnRef, Predicate, True, Unknown}
 import zonemap.core.value.ColumnType
 import zonemap.iceberg.convert.{ExpressionConverter, IcebergValues, PartitionTuples}
 import zonemap.iceberg.report.StockReason
-import zonemap.iceberg.snapshot.TableFacts
 
 /**
  * The filter of a scan, bound to one schema, with the specs bound to the same schema.
@@ -124,26 +123,8 @@ private[zonemap] object BoundScan {
   private[zonemap] def proving(predicate: Predicate, schema: Schema): Predicate =
     replaceUnfit(predicate, schema, Unknown("a column that the schema lacks"))
 
-  /** The predicate to evaluate on bounds: conditions on columns whose bounds are known to be wrong become `Unknown`. */
-  private[prune] def trusting(predicate: Predicate, facts: TableFacts): Predicate =
-    if (facts.distrusted.isEmpty) predicate
-    else replace(predicate, column => !facts.distrusted(column.fieldId), Unknown("bounds that are wrong"))
-
   private def replaceUnfit(predicate: Predicate, schema: Schema, unfit: Predicate): Predicate =
-    replace(predicate, has(schema, _), unfit)
-
-  private def replace(predicate: Predicate, fits: ColumnRef => Boolean, unfit: Predicate): Predicate = {
-    def fit(node: Predicate): Predicate =
-      node match {
-        case And(children)             => And(children.map(fit))
-        case Or(children)              => Or(children.map(fit))
-        case leaf: Leaf                => if (fits(leaf.column)) leaf else unfit
-        case pair: CompareColumns      => if (fits(pair.left) && fits(pair.right)) pair else unfit
-        case condition: Evaluated      => if (condition.columns.forall(fits)) condition else unfit
-        case True | False | Unknown(_) => node
-      }
-    Predicate.simplify(fit(predicate))
-  }
+    Predicate.replaced(predicate, has(schema, _), unfit)
 
   /** Whether the schema has the column, with a type of the same order. */
   private[zonemap] def has(schema: Schema, column: ColumnRef): Boolean =

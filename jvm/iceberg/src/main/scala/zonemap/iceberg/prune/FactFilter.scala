@@ -11,6 +11,7 @@ import zonemap.core.rule.Match
 import zonemap.core.segment.Segment
 import zonemap.core.value.ZoneValue
 import zonemap.iceberg.report.FactReport
+import zonemap.iceberg.trust.{BoundsTrust, ExactColumn}
 
 /**
  * Prunes files that bounds and partitions have retained, if facts or the file's few values prove that no row matches.

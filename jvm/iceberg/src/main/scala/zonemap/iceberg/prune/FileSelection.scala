@@ -7,6 +7,7 @@ import zonemap.core.segment.Segment
 import zonemap.iceberg.convert.ColumnNames
 import zonemap.iceberg.report.{FactReport, PlanSteps}
 import zonemap.iceberg.snapshot.{LiveSegment, SnapshotIndex}
+import zonemap.iceberg.trust.BoundsTrust
 
 /**
  * Selects the rows (data files) of a snapshot that a filter may match.

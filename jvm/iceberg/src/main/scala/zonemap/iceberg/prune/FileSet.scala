@@ -9,6 +9,7 @@ import zonemap.core.segment.Segment
 import zonemap.core.value.{ColumnType, Presence, ZoneValue}
 import zonemap.iceberg.convert.SourceConditions
 import zonemap.iceberg.store.StoreBudget
+import zonemap.iceberg.trust.BoundsTrust
 
 /**
  * Some live data files of one snapshot in the index; join rules prune and estimate with it before the scan is

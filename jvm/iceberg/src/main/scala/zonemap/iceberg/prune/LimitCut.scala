@@ -6,6 +6,7 @@ import scala.collection.mutable
 import zonemap.core.column.Bitmap
 import zonemap.core.predicate.Predicate
 import zonemap.iceberg.snapshot.SnapshotIndex
+import zonemap.iceberg.trust.{BoundsTrust, CompleteFiles}
 
 /**
  * The number of arbitrary rows of a scan that a query needs.

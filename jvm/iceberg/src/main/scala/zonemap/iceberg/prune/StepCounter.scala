@@ -6,8 +6,9 @@ import zonemap.core.eval.SegmentEvaluator
 import zonemap.core.predicate.{And, False, Predicate, True}
 import zonemap.core.rule.Match
 import zonemap.core.segment.Segment
-import zonemap.iceberg.report.{FileTotal, CountedStep, PlanSteps, PlanStep}
+import zonemap.iceberg.report.{CountedStep, FileTotal, PlanStep, PlanSteps}
 import zonemap.iceberg.snapshot.SnapshotIndex
+import zonemap.iceberg.trust.{BoundsCondition, BoundsTrust}
 
 /**
  * Counts the files and bytes before and after each step of a plan. The planner evaluates all conditions of a filter

@@ -53,7 +53,7 @@ object AggregateReason {
   val catalogue: Seq[(String, String)] = Seq(
     Function("").code -> "Not COUNT, MIN or MAX of a bare column, or with DISTINCT or FILTER.",
     Grouping("").code ->
-      ("GROUP BY an expression that is no monotone function of one column, or a column of a type that the index has " +
+      ("GROUP BY an expression that is not a monotone function of one column, or a column of a type that the index has " +
         "no single values of."),
     NotFromIndex.code -> "Iceberg planned the scan, or the scan was planned before this query.",
     FewWholeFiles(0, 0).code ->

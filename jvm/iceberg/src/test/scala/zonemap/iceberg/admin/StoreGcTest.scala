@@ -230,7 +230,7 @@ class StoreGcTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
       t.table.io.storeFiles.contains(s"$root/$n")))
   }
 
-  test("files that vanish meanwhile are no error") {
+  test("files that vanish meanwhile are not an error") {
     val t = expired()
     val store = t.table.io.storeFiles
     t.table.io.beforeRead = _ => store.filter(_.contains("/micro/")).foreach(t.table.io.remove)

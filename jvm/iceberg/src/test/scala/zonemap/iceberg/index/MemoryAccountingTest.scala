@@ -17,11 +17,11 @@ import zonemap.core.predicate.{ColumnId, ColumnRef, Compare, CompareOp}
 import zonemap.core.segment._
 import zonemap.core.value.{BytesValue, LongType, LongValue, Presence, StringType}
 import zonemap.core.version.FactRef
-import zonemap.iceberg.prune.DoubtfulFiles
 import zonemap.iceberg.registry.TableIndex
 import zonemap.iceberg.snapshot._
 import zonemap.iceberg.store.{IndexStore, Level}
 import zonemap.iceberg.testing.{MemoryFileIO, OwnProcess}
+import zonemap.iceberg.trust.DoubtfulFiles
 
 /** What the index says it holds is what the JVM gets back when it is forgotten. */
 class MemoryAccountingTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {

@@ -74,7 +74,7 @@ class EvaluatedConditionsTest extends AnyFunSuite with FewColumns {
     assert(!isKept(Map("d" -> Stats(Some(10), Some(10))), none), "nulls only")
   }
 
-  test("texts: bounds that meet, whole or cut, and bytes that are no text (S60)") {
+  test("texts: bounds that meet, whole or cut, and bytes that are not a text (S60)") {
     val none = evaluated(s)(_ => false)
     def kept(lower: String, upper: String) = isKept(Map("s" -> Stats.range(lower, upper)), none)
     val sixteen = "abcdefghijklmnop"

@@ -47,7 +47,7 @@ class IndexRegistryTest extends AnyFunSuite with BeforeAndAfterEach with OwnProc
     assert(tables.forall(held), "what it holds less of is still covered")
   }
 
-  test("a look at a table is no use of it: it still gives way first, and a table without an index is not retained") {
+  test("a look at a table is not a use of it: it still gives way first, and a table without an index is not retained") {
     val tables = Seq.fill(3)(table(4))
     tables.foreach(build(_))
     tables.foreach(t => ours(t, filter))

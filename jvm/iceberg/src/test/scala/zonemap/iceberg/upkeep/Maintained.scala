@@ -13,7 +13,7 @@ import org.apache.iceberg.types.{Conversions, Types}
 import org.apache.iceberg.types.Types.NestedField.required
 
 import zonemap.iceberg.plan.Planning
-import zonemap.iceberg.settings.{UpkeepSettings, PlannerSettings, UpkeepMode}
+import zonemap.iceberg.settings.{PlannerSettings, UpkeepMode, UpkeepSettings}
 import zonemap.iceberg.snapshot.{SnapshotIndex, SnapshotKey}
 import zonemap.iceberg.testing.{TestProcess, TestTable}
 

@@ -4,8 +4,9 @@ package zonemap.insight.advice
 import org.apache.iceberg.Schema
 
 import zonemap.core.predicate.{ColumnRef, Predicate}
+import zonemap.iceberg.answer.TopK
 import zonemap.iceberg.convert.ColumnNames
-import zonemap.iceberg.prune.{BoundScan, TopK}
+import zonemap.iceberg.prune.BoundScan
 import zonemap.insight.layout.ScanCondition
 
 /**

@@ -9,7 +9,7 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import zonemap.core.fact.FactKind
 import zonemap.core.predicate.{And, ColumnRef, Evaluated, NotNull, Or, Predicate, True}
-import zonemap.iceberg.prune.TopK
+import zonemap.iceberg.answer.TopK
 import zonemap.iceberg.report.OperatorReason
 import zonemap.insight.explain._
 import zonemap.insight.layout.ScanCondition

@@ -158,7 +158,7 @@ private[zonemap] object ScanUse {
         case other => other.children.foreach(visitSubqueries)
       }
 
-    /** The name of a join that Spark makes of EXISTS in another condition is no SQL. */
+    /** Spark's name of a join that it makes of EXISTS in another condition is not SQL, so it is not printed. */
     private def named(joinType: JoinType): String =
       joinType match {
         case _: ExistenceJoin => "EXISTENCE"

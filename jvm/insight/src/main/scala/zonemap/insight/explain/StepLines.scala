@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.insight.explain
 
-import zonemap.iceberg.report.{ByteText, FileTotal, PlanReport, CountedStep, PlanSteps, PlanStep}
+import zonemap.iceberg.report.{ByteText, CountedStep, FileTotal, PlanReport, PlanStep, PlanSteps}
 
 /**
  * The lines of EXPLAIN about the steps of a plan: the files and bytes that each step keeps.

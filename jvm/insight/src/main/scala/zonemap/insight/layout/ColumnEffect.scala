@@ -113,7 +113,7 @@ private[zonemap] object ColumnEffect {
       case _                              => None
     }
 
-  /** The values for which a predicate on one column is TRUE; `None` if they are no few ranges. */
+  /** The values for which a predicate on one column is TRUE; `None` if they are not a small number of ranges. */
   def rangesOf(predicate: Predicate): Option[ValueRanges] =
     predicate match {
       case Compare(_, CompareOp.Eq, value)   => Some(ValueRanges.point(value))

@@ -71,7 +71,7 @@ private[shadow] object Determined {
 
   /**
    * True if the child of the local limit below a global limit has at most `most` rows. The row count of the local limit
-   * itself is no upper bound.
+   * itself is not an upper bound.
    */
   private def isWithin(plan: LogicalPlan, most: Int): Boolean =
     plan match {

@@ -6,8 +6,9 @@ import org.apache.iceberg.PartitionSpec
 import zonemap.core.column.{Bitmap, ColumnBounds, ColumnSpec}
 import zonemap.core.segment.{FileEntry, ManifestIdentity, Provenance, Segment, SegmentBuilder}
 import zonemap.core.value.ColumnType
-import zonemap.iceberg.prune.{BoundsTrust, FileSet}
+import zonemap.iceberg.prune.FileSet
 import zonemap.iceberg.snapshot.TableFacts
+import zonemap.iceberg.trust.BoundsTrust
 
 /** Makes files of one segment with given bounds. */
 private[layout] object FilesOfBounds {

@@ -251,7 +251,7 @@ class RowChecksTest extends SharedSession {
     assert(handled == before)
     sampled()(sql(s"SELECT * FROM $t WHERE id = 4").collect())
     awaitListeners()
-    assert(handled == before + 1, "the runs of a check are no queries to sample")
+    assert(handled == before + 1, "the runs of a check are not queries to sample")
     assert(spark.conf.getAll == confs)
   }
 }

@@ -7,8 +7,8 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
+import zonemap.iceberg.answer.FileAnswers
 import zonemap.iceberg.plan.{IndexQuestions, PlannedScan}
-import zonemap.iceberg.prune.FileAnswers
 import zonemap.iceberg.report.{AggregateReason, ByteText, CountedStep, PlanStep}
 import zonemap.spark.scan.{Guarded, IcebergScans, OtherEngines, PlannedBefore, ScanPlaces}
 

@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.types.{DoubleType, FloatType}
 
 import zonemap.core.predicate.ColumnRef
-import zonemap.iceberg.prune.{AggregateQuestion, FileAggregate, GroupKey}
+import zonemap.iceberg.answer.{AggregateQuestion, FileAggregate, GroupKey}
 import zonemap.iceberg.report.AggregateReason
 import zonemap.spark.expression.{ExactTranslator, ExpressionSql, MonotoneKey}
 import zonemap.spark.scan.ZoneMapRelation

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LocalRelation, Lo
 import org.apache.spark.sql.types.DataType
 
 import zonemap.core.value.ZoneValue
-import zonemap.iceberg.prune.GroupAnswer
+import zonemap.iceberg.answer.GroupAnswer
 import zonemap.spark.expression.BoundLiteral
 
 /**

@@ -71,9 +71,9 @@ private[zonemap] final class CatalystCondition private (
       case BytesValue(bytes) if dataType == StringType => UTF8String.fromBytes(bytes)
       case LongValue(encoded) =>
         val decoded = CatalystValues.decode(dataType, encoded)
-        require(CatalystValues.encode(dataType, decoded) == Encoded.Value(value), s"$value is no $dataType")
+        require(CatalystValues.encode(dataType, decoded) == Encoded.Value(value), s"$value is not a $dataType")
         decoded
-      case other => throw new IllegalArgumentException(s"$other is no $dataType")
+      case other => throw new IllegalArgumentException(s"$other is not a $dataType")
     }
 }
 

@@ -10,7 +10,8 @@ import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
 
 import zonemap.core.predicate.ValueRanges
 import zonemap.core.value.{LongValue, ZoneValue}
-import zonemap.iceberg.prune.{GroupKey, KeyFunction}
+import zonemap.iceberg.answer.GroupKey
+import zonemap.iceberg.trust.KeyFunction
 
 /**
  * A monotone function of one column by which a query groups, such as `date(ts)`, in the time zone of the session.
@@ -69,9 +70,9 @@ private final class MonotoneKey(function: Expression, steps: Seq[Step], columnTy
       case null => null
       case LongValue(encoded) =>
         val decoded = CatalystValues.decode(columnType, encoded)
-        require(CatalystValues.encode(columnType, decoded) == Encoded.Value(value), s"$value is no $columnType")
+        require(CatalystValues.encode(columnType, decoded) == Encoded.Value(value), s"$value is not a $columnType")
         decoded
-      case other => throw new IllegalArgumentException(s"$other is no $columnType")
+      case other => throw new IllegalArgumentException(s"$other is not a $columnType")
     }
 }
 
@@ -98,7 +99,7 @@ private[zonemap] object MonotoneKey {
       Some(new MonotoneKey(bound.freshCopyIfContainsStatefulExpression(), steps, bare.dataType)),
       text)
 
-  /** Floats and doubles are no keys: the two zeros are one group, and NaN is another. */
+  /** Floats and doubles are not keys: the two zeros are one group, and NaN is another. */
   private def isKey(dataType: DataType): Boolean =
     CatalystValues.isOrdered(dataType) && dataType != FloatType && dataType != DoubleType
 

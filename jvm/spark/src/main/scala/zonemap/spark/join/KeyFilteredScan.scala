@@ -10,7 +10,7 @@ import org.slf4j.LoggerFactory
 
 import zonemap.core.predicate.{ColumnRef, In, IsNaN, Predicate, SortedValues}
 import zonemap.iceberg.prune.FileSet
-import zonemap.iceberg.report.{FileTotal, LogFields, MillisText, CountedStep, PlanStep, Survivable}
+import zonemap.iceberg.report.{CountedStep, FileTotal, LogFields, MillisText, PlanStep, Survivable}
 import zonemap.spark.expression.{CatalystValues, Encoded}
 import zonemap.spark.scan.{ForwardingScan, IcebergScans}
 
@@ -157,7 +157,7 @@ private[zonemap] object KeyFilteredScan {
   private def keysOf(predicate: SparkPredicate): Seq[Encoded] =
     predicate.children().tail.toSeq.map {
       case literal: Literal[_] => CatalystValues.encode(literal.dataType, literal.value)
-      case other               => throw new IllegalArgumentException(s"'$other' is no literal")
+      case other               => throw new IllegalArgumentException(s"'$other' is not a literal")
     }
 
   /** The predicate `column IN keys` with the equality of joins: null equals no value, and NaN equals NaN. */

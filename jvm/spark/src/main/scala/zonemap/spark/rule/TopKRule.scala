@@ -7,8 +7,8 @@ import org.apache.spark.sql.catalyst.rules.Rule
 
 import zonemap.core.predicate.Predicate
 import zonemap.core.value.{ValueText, ZoneValue}
+import zonemap.iceberg.answer.TopK
 import zonemap.iceberg.plan.IndexQuestions
-import zonemap.iceberg.prune.TopK
 import zonemap.spark.scan.{Guarded, SwappedScan, ZoneMapRelation}
 
 /**

@@ -44,7 +44,7 @@ private[zonemap] object IcebergTables {
     CurrentTable.of(spark, qualified(spark, name), table)
   }
 
-  /** Whether a name that is no Iceberg table is that of a view of this session or of Spark's catalog. */
+  /** Whether a name that is not an Iceberg table is that of a view of this session or of Spark's catalog. */
   private def isView(spark: SparkSession, name: String): Boolean =
     Try(spark.table(name).queryExecution.analyzed).toOption.exists(_.exists(_.isInstanceOf[View]))
 
@@ -60,7 +60,7 @@ private[zonemap] object IcebergTables {
 
   private val Selector = "(?i)(?:branch_.*|tag_.*|snapshot_id_\\d+|at_timestamp_\\d+)".r
 
-  /** The name with its catalog: for a first part that is no catalog, Iceberg logs a warning with a Java trace. */
+  /** The name with its catalog: for a first part that is not a catalog, Iceberg logs a warning with a Java trace. */
   private def qualified(spark: SparkSession, name: String): String = {
     val parts = CatalystSqlParser.parseMultipartIdentifier(name)
     if (parts.size == 1) name
@@ -79,14 +79,14 @@ private[zonemap] object IcebergTables {
       case found => found
     }
 
-  /** For a name of three or more parts whose first part is no catalog, the end of a sentence that says so. */
+  /** For a name of three or more parts whose first part is not a catalog, the end of a sentence that says so. */
   private def absentCatalog(spark: SparkSession, name: String): String =
     Try(CatalystSqlParser.parseMultipartIdentifier(name)).toOption
       .filter(parts => parts.size > 2 && !IcebergNamespaces.isCatalog(spark, parts.head))
       .fold("")(parts => s"; no catalog has the name '${parts.head}'")
 
   /**
-   * The error of an argument that Spark refused. An error with a query context, such as one of the parser, is no cause of it:
+   * The error of an argument that Spark refused. An error with a query context, such as one of the parser, is not a cause of it:
    * PySpark logs each such error of a chain with its Java trace, and the message has its sentence.
    */
   private[zonemap] def refused(message: String, cause: Throwable): IllegalArgumentException =

@@ -8,7 +8,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.scalatest.Assertion
 
 import zonemap.core.value.ZoneValues
-import zonemap.iceberg.prune.GroupAnswer
+import zonemap.iceberg.answer.GroupAnswer
 
 /** The number of data files that COUNT, MIN and MAX read; the results equal Iceberg's. */
 class AggregateRuleTest extends AggregateTables {

@@ -9,7 +9,7 @@ import org.apache.spark.sql.types.StructType
 
 import zonemap.core.predicate.ColumnRef
 import zonemap.core.value.{LongType, ZoneValue, ZoneValues}
-import zonemap.iceberg.prune.KeyFunction
+import zonemap.iceberg.trust.KeyFunction
 import zonemap.spark.SharedSession
 
 class MonotoneKeyTest extends SharedSession {
@@ -24,7 +24,7 @@ class MonotoneKeyTest extends SharedSession {
     val frame = spark.createDataFrame(spark.sparkContext.emptyRDD[Row], StructType.fromDDL("b BIGINT"))
     frame.select(expr(text)).queryExecution.optimizedPlan match {
       case Project(Seq(Alias(function, _)), _) =>
-        MonotoneKey.of(function, Columns, text).flatMap(_.function).getOrElse(fail(s"$text is no key"))
+        MonotoneKey.of(function, Columns, text).flatMap(_.function).getOrElse(fail(s"$text is not a key"))
       case other => fail(s"$other")
     }
   }

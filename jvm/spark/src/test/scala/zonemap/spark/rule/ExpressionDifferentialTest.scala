@@ -12,7 +12,7 @@ import zonemap.spark.expression.RandomExpressions
 /**
  * Random conditions on a table of random files return the same rows as Spark on an in-memory copy of the table.
  *
- * Scans planned by Iceberg are no reference, because Iceberg's own filters lose rows with NaN.
+ * Scans planned by Iceberg are not a reference, because Iceberg's own filters lose rows with NaN.
  */
 class ExpressionDifferentialTest extends SharedSession with Seeded {
   private val Conditions = 120

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package zonemap.iceberg.prune
+package zonemap.iceberg.trust
 
 import java.util.concurrent.ConcurrentHashMap
 
@@ -119,8 +119,10 @@ private[zonemap] final class BoundsTrust(
   private def undoubted(segment: Segment, fieldIds: Set[Int], rows: Bitmap): Bitmap =
     doubtful(segment, fieldIds).fold(rows)(rows.copy().andNot(_))
 
-  /** The predicate without conditions on columns whose bounds are known to be wrong. */
-  private def undisputed(predicate: Predicate): Predicate = BoundScan.trusting(predicate, facts)
+  /** The predicate to evaluate on bounds: conditions on columns whose bounds are known to be wrong become `Unknown`. */
+  private def undisputed(predicate: Predicate): Predicate =
+    if (facts.distrusted.isEmpty) predicate
+    else Predicate.replaced(predicate, column => !facts.distrusted(column.fieldId), Unknown("bounds that are wrong"))
 
   /** Whether the bounds of some file are doubtful for a column of the predicate. */
   def hasDoubtful(segment: Segment, predicate: Predicate): Boolean = doubtful(segment, predicate).isDefined
@@ -153,7 +155,7 @@ private[zonemap] final class BoundsTrust(
  * @param whole all conditions, for files whose bounds describe the values that readers return
  * @param stock a condition for at least the rows of the filter that Iceberg evaluates too, for all other files
  */
-private[prune] final case class BoundsCondition(whole: Predicate, stock: Predicate) {
+private[zonemap] final case class BoundsCondition(whole: Predicate, stock: Predicate) {
 
   /** Whether Iceberg evaluates the whole condition on every file. */
   val isIcebergs: Boolean = whole == stock

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package zonemap.iceberg.prune
+package zonemap.iceberg.trust
 
 import zonemap.core.column.Bitmap
 import zonemap.core.predicate.Predicate
@@ -13,7 +13,7 @@ import zonemap.iceberg.snapshot.{LiveSegment, SnapshotDeletes, SnapshotIndex}
  *
  * @param filter TRUE for a row only if the query's whole condition is TRUE
  */
-private[prune] final class CompleteFiles(index: SnapshotIndex, filter: Predicate, trust: BoundsTrust) {
+private[zonemap] final class CompleteFiles(index: SnapshotIndex, filter: Predicate, trust: BoundsTrust) {
 
   /**
    * The files of `rows` in `live` of which every row matches and whose record count is proven. [[recordsOf]] then
@@ -27,7 +27,7 @@ private[prune] final class CompleteFiles(index: SnapshotIndex, filter: Predicate
     new CompleteFiles.Records(live.segment, index.deletes)
 }
 
-private[prune] object CompleteFiles {
+private[zonemap] object CompleteFiles {
 
   /** Not thread-safe. */
   final class Records(segment: Segment, deletes: SnapshotDeletes) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package zonemap.iceberg.prune
+package zonemap.iceberg.trust
 
 import scala.collection.mutable
 
@@ -8,6 +8,18 @@ import zonemap.core.predicate.ColumnRef
 import zonemap.core.segment.{PartitionTuple, Segment}
 import zonemap.core.value.{ColumnType, Encoding, Presence, ZoneValue, ZoneValues}
 import zonemap.iceberg.convert.{IcebergValues, PartitionTuples}
+
+/** A function of one column by whose results a query groups its rows. Used by one thread. */
+private[zonemap] trait KeyFunction {
+
+  /**
+   * Returns the result for all values from `lower` to `upper`; `None` unless it is proven that all have the same result.
+   */
+  def single(lower: ZoneValue, upper: ZoneValue): Option[ZoneValue]
+
+  /** Returns the result for null, which may be null. */
+  def ofNull: Option[ZoneValue]
+}
 
 /**
  * The exact values of a column in the files of one segment. A bound that may differ from the true extreme gives no
@@ -18,7 +30,7 @@ import zonemap.iceberg.convert.{IcebergValues, PartitionTuples}
  * others, and so does this class. A result of null means that all rows of the file are null; `None` means that the
  * value is not proven. Not thread-safe.
  */
-private[prune] final class ExactColumn(segment: Segment, column: ColumnRef, trust: BoundsTrust) {
+private[zonemap] final class ExactColumn(segment: Segment, column: ColumnRef, trust: BoundsTrust) {
   private val stored: Option[BoundsColumn] = segment.column(column.fieldId).filter { found =>
     ColumnType.comparable(found.columnType, column.columnType) &&
     found.columnType.encoding == column.columnType.encoding

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package zonemap.iceberg.prune
+package zonemap.iceberg.answer
 
 import java.math.{BigDecimal => JBigDecimal}
 
@@ -15,11 +15,12 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.predicate.{ColumnRef, Compare, CompareOp, IsNull, NotNull, Predicate, True, Unknown}
 import zonemap.core.value.{BytesValue, DateType, DecimalType, IntType, LongType, LongValue, ZoneValue, ZoneValues}
+import zonemap.iceberg.answer.FileAggregate.{CountRows, CountValues, Greatest, Least}
 import zonemap.iceberg.plan.{FewColumns, IndexQuestions, PlannedScan, Planning, ZoneMapBatchScan, ZoneMapTable}
-import zonemap.iceberg.prune.FileAggregate.{CountRows, CountValues, Greatest, Least}
 import zonemap.iceberg.report.AggregateReason
 import zonemap.iceberg.report.AggregateReason.{FewWholeFiles, Function, ManyGroups}
 import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
+import zonemap.iceberg.trust.KeyFunction
 
 /** Evaluates aggregates over whole files, on files of ten rows that exist in metadata only. */
 class FileAggregatesTest extends AnyFunSuite with FewColumns {

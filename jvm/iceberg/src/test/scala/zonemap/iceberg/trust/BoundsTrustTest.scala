@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package zonemap.iceberg.prune
+package zonemap.iceberg.trust
 
 import scala.jdk.CollectionConverters._
 import scala.util.Using
@@ -12,8 +12,10 @@ import org.scalatest.funsuite.AnyFunSuite
 import zonemap.core.predicate.{ColumnRef, Compare, CompareOp, InRanges, IsNull, True, ValueRanges}
 import zonemap.core.rule.Match
 import zonemap.core.value.{StringType, ZoneValue, ZoneValues}
+import zonemap.iceberg.answer.{AggregateQuestion, FileAggregate, TopK, TopKBound}
 import zonemap.iceberg.build.LocalRunner
 import zonemap.iceberg.plan.{FewColumns, IndexQuestions, Planning, ZoneMapBatchScan}
+import zonemap.iceberg.prune.LimitCut
 import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
 
 /**
@@ -82,7 +84,7 @@ class BoundsTrustTest extends AnyFunSuite with FewColumns {
   test("an unknown writer's files: Iceberg's own filter alone") {
     val t = table(_.appendOfUnknownWriter(_))
     assert(everything(t) == ((0, 4, false, false, false, false)))
-    assert(filesAnswered(t, FileAggregate.CountRows) == 0, "its record counts are no counts either")
+    assert(filesAnswered(t, FileAggregate.CountRows) == 0, "its record counts are not counts either")
     assert(!IndexQuestions.isWorthwhile(relation(t, Covering).pinned, LimitCut(5, True)))
     assert(keptByFilter(t, Expressions.notEqual("id", 5L)) == 4)
     assert(keptByFilter(t, Expressions.in("id", (1000L until 1201L).map(Long.box): _*)) == 4, "Iceberg stops at 200")
@@ -191,7 +193,7 @@ class BoundsTrustTest extends AnyFunSuite with FewColumns {
     assert(plan(found, Expressions.alwaysTrue(), identity).size == 1)
   }
 
-  test("doubtful files prove no part of a condition, and their counts are no answers") {
+  test("doubtful files prove no part of a condition, and their counts answer nothing") {
     val (doubtful, engines) = (table(_.appendOfUnknownWriter(_)), table(_.append(_)))
     isMapped(doubtful)
     def proofs(t: TestTable): (Match, Int) = {
@@ -226,7 +228,7 @@ class BoundsTrustTest extends AnyFunSuite with FewColumns {
     Seq(others, none, long).foreach(f => assert(keptByFilter(nulls, f) == 0 && planStock(nulls, f) == 0))
   }
 
-  test("a doubtful file beside an engine's: its bounds are no bound of first rows") {
+  test("a doubtful file beside an engine's: its bounds do not bound first rows") {
     val t = TestTable.create(schema)
     isMapped(t)
     t.append(file(t, 0, 9))

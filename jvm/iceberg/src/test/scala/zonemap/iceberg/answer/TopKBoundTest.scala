@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package zonemap.iceberg.prune
+package zonemap.iceberg.answer
 
 import java.math.{BigDecimal => JBigDecimal, BigInteger}
 
@@ -12,6 +12,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import zonemap.core.predicate.{ColumnRef, Compare, CompareOp, IsNull, NotNull, Or, Predicate, True, Unknown}
 import zonemap.core.value.{DateType, DecimalType, IntType, LongType, LongValue, ZoneValue, ZoneValues}
 import zonemap.iceberg.plan.{FewColumns, IndexQuestions, Planning}
+import zonemap.iceberg.prune.LimitCut
 import zonemap.iceberg.testing.{Rng, Stats, TestFiles, TestTable}
 
 /** Computes bounds of first rows and cuts of a LIMIT, on files that exist in metadata only. */
@@ -82,13 +83,13 @@ class TopKBoundTest extends AnyFunSuite with FewColumns {
     assert(ask(onlyNulls).contains(TopKBound(long(20), 1)))
     assert(ask(onlyNulls, nullsFirst = true).contains(TopKBound(long(20), 2)))
     assert(ask(onlyNulls, filter = NotNull(id)).contains(TopKBound(long(20), 1)))
-    assert(ask(onlyNulls, filter = IsNull(id)).isEmpty, "that all are null is no bound")
+    assert(ask(onlyNulls, filter = IsNull(id)).isEmpty, "that all are null is not a bound")
   }
 
   private def doubles(lower: Double, upper: Double, nans: Option[Long] = Some(0)): Map[String, Stats] =
     Map("d" -> Stats.range(lower, upper).copy(nans = nans))
 
-  test("NaN: with one anywhere, or unknown, there is no bound from above; from below its file does not count") {
+  test("NaN: with one anywhere, or unknown, there is not a bound from above; from below its file does not count") {
     val clean = table(doubles(0, 1), doubles(2, 3), doubles(4, 5))
     assert(ask(clean, d).contains(TopKBound(ZoneValues.ofDouble(4), 1)))
     assert(ask(clean, d, descending = false).contains(TopKBound(ZoneValues.ofDouble(1), 1)))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package zonemap.iceberg.prune
+package zonemap.iceberg.answer
 
 import scala.collection.mutable
 
@@ -8,8 +8,10 @@ import org.apache.iceberg.FileScanTask
 import zonemap.core.predicate.{ColumnRef, Predicate}
 import zonemap.core.segment.Segment
 import zonemap.core.value.{LongValue, TimestampTzType, ZoneValue, ZoneValues}
+import zonemap.iceberg.prune.{FileSet, PartitionFilter}
 import zonemap.iceberg.report.AggregateReason
 import zonemap.iceberg.report.AggregateReason.{FewWholeFiles, ManyGroups, SeveralGroups}
+import zonemap.iceberg.trust.{BoundsTrust, ExactColumn, KeyFunction}
 
 /** An aggregate that the index can evaluate file by file. */
 private[zonemap] sealed trait FileAggregate
@@ -29,18 +31,6 @@ private[zonemap] object FileAggregate {
       case Least(column)       => Some(column)
       case Greatest(column)    => Some(column)
     }
-}
-
-/** A function of one column by whose results a query groups its rows. Used by one thread. */
-private[zonemap] trait KeyFunction {
-
-  /**
-   * Returns the result for all values from `lower` to `upper`; `None` unless it is proven that all have the same result.
-   */
-  def single(lower: ZoneValue, upper: ZoneValue): Option[ZoneValue]
-
-  /** Returns the result for null, which may be null. */
-  def ofNull: Option[ZoneValue]
 }
 
 /** A grouping key: a column, or a function of it. `text` is the key in messages. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package zonemap.iceberg.prune
+package zonemap.iceberg.answer
 
 import scala.collection.mutable
 
@@ -8,6 +8,7 @@ import zonemap.core.eval.BestBounds
 import zonemap.core.predicate.{ColumnRef, Compare, CompareOp, IsNull, Predicate, True}
 import zonemap.core.value.{ColumnType, Presence, ZoneValue}
 import zonemap.iceberg.snapshot.SnapshotIndex
+import zonemap.iceberg.trust.{BoundsTrust, CompleteFiles}
 
 /**
  * The first rows of a query's result, sorted by one column.
