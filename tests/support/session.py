@@ -23,13 +23,14 @@ ICEBERG = os.environ.get("ZONEMAP_TEST_ICEBERG", BUILT_AGAINST)
 JARS = Path(os.environ.get("ZONEMAP_TEST_JARS", ROOT / "build" / "jars"))
 #: ReservedCodeCacheSize: with one compiler, the JVM reserves 48 MB for compiled code. A session fills them within
 #: minutes, and from then on the JVM interprets all new code.
-#: Xms, Xmn: a query leaves tens of MB of garbage and keeps little; from its defaults, the JVM collects several times a
-#: second.
 #: VFORK: Hadoop runs processes for local files where QUICK_FILES is missing, and for links and owners.
 PLAIN_JVM_FLAGS = (
-    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -Xms1g -Xmn500m -XX:MetaspaceSize=256m "
-    "-Duser.timezone=UTC -Djdk.lang.Process.launchMechanism=VFORK"
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -XX:MetaspaceSize=256m -Duser.timezone=UTC "
+    "-Djdk.lang.Process.launchMechanism=VFORK"
 )
+#: For JVMs of 1 GB or more: a query leaves tens of MB of garbage and keeps little, and from its defaults the JVM collects
+#: several times a second.
+YOUNG = "-Xms1g -Xmn500m"
 #: Hadoop's local file system without its processes (support/java), and its settings without those of YARN and MapReduce
 #: (support/hadoop), which `make test` compiles. Without it, tests run too.
 QUICK_FILES = ROOT / "build" / "quick-files.jar"
@@ -118,7 +119,7 @@ def base_confs(options: str = "") -> dict[str, str]:
     log4j.write_text(LOG4J.format(log=log_file()))
     return {
         **quick_files(),
-        "spark.driver.extraJavaOptions": f"{JVM_FLAGS} -Dlog4j2.configurationFile=file:{log4j} {options}".strip(),
+        "spark.driver.extraJavaOptions": f"{JVM_FLAGS} {YOUNG} -Dlog4j2.configurationFile=file:{log4j} {options}".strip(),
         "spark.driver.memory": "2g",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
