@@ -81,9 +81,6 @@ private[zonemap] object BlockBloom {
       }
   }
 
-  /** The largest size of a filter that is allocated for `expected` distinct hashes, in bytes. */
-  def mostBytes(expected: Long): Long = blocksOf(expected).toLong * BlockBytes
-
   private def blocksOf(expected: Long): Int =
     foldable(Math.ceil(expected.max(1L) * BitsPerValue / (BlockBytes * 8)).toLong)
 
