@@ -225,3 +225,16 @@ def test_a_receipt_outlives_its_lane(catalog: SqlCatalog, events: Table) -> None
         (quarantine / path.name).unlink()
         found = receipt.outcome()
         assert found is not None and found.visible
+
+
+def test_a_receipt_of_a_repeat_outlives_its_lane(catalog: SqlCatalog, events: Table) -> None:
+    with Writer(NAME, catalog=catalog) as writer:
+        first = writer.write(rows(1), seq=0)
+        commit(events, {first.lane: 0})
+        again = writer.write(rows(1), seq=0)
+        assert again.duplicate and not again.nonce and again.lane == first.lane
+        found = again.outcome()
+        assert found is not None and found.visible
+        retire(events, 0)
+        found = again.outcome()
+        assert found is not None and found.visible

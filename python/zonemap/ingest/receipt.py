@@ -75,8 +75,9 @@ class Watch:
         refusal = (reason.code, reason.message) if reason is not None else self._state.refusal(lane, seq, nonce)
         if refusal is not None:
             return Outcome("quarantined", *refusal)
-        # The record was appended, and neither the spool nor the quarantine has it.
-        is_settled = self._state.is_settled(lane, seq) or (is_retired and bool(nonce))
+        # The record was appended, and neither the spool nor the quarantine has it. A receipt without a nonce is made of
+        # a number that is settled.
+        is_settled = self._state.is_settled(lane, seq) or is_retired
         if not is_settled or waits:
             return None
         return ROLLED_BACK if state.is_rolled_back(self._spool, metadata, lane, seq) else VISIBLE
