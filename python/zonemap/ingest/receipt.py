@@ -68,7 +68,7 @@ class Watch:
             stored.seq == seq and nonce in {"", stored.nonce} for stored in self._spool.lane(lane)
         )
         # A reason leaves the state only after it is in the quarantine, therefore the quarantine is read second.
-        reason = self._spool.quarantine_reason(lane, seq, nonce) if nonce else None
+        reason = self._spool.quarantine_reason(lane, seq, nonce)
         if reason is not None and reason.requeued is not None:
             again, copy = reason.requeued
             return self.outcome(again, 0, copy)
