@@ -31,7 +31,8 @@ JAR = "jvm/insight/target/scala-2.13"
 
 FAILED_CASE = re.compile(r"^\[info\] - (.*) \*\*\* FAILED \*\*\*")
 RAN = re.compile(r"Tests: succeeded (\d+), failed (\d+)")
-FAILED_NODE = re.compile(r"^(?:FAILED|ERROR) (\S+)")
+#: A test that failed. A test whose fixture or module raises is an ERROR: it did not run, so it proves nothing.
+FAILED_NODE = re.compile(r"^FAILED (\S+)")
 
 
 @dataclass(frozen=True)
@@ -186,9 +187,8 @@ class Scratch:
         ran = next((found for line in printed if (found := RAN.search(line))), None)
         if failed:
             return KILLED, failed[0]
-        aborted = [line for line in printed if "*** ABORTED ***" in line]
-        if aborted and ran:
-            return KILLED, f"{guard.suite} is aborted"
+        if any("*** ABORTED ***" in line for line in printed):
+            return ERROR, f"{guard.suite} is aborted"
         if ran is None or ran[1] == "0":
             return ERROR, "no test ran: " + _first_error(printed)
         return SURVIVED, f"{ran[1]} cases passed"
@@ -215,7 +215,9 @@ class Scratch:
         )
         lines = done.stdout.splitlines()
         if done.returncode == 1:
-            failed = next((found[1] for line in lines if (found := FAILED_NODE.search(line))), lines[-1])
+            failed = next((found[1] for line in lines if (found := FAILED_NODE.search(line))), None)
+            if failed is None:
+                return ERROR, "no test failed: " + " ".join(lines[-2:])
             return KILLED, failed.split("/")[-1]
         if done.returncode == 0:
             return SURVIVED, lines[-1].strip("= ")

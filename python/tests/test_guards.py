@@ -104,7 +104,7 @@ def test_an_entry_that_does_not_fit_is_found() -> None:
         (["[info] - a case *** FAILED *** (3 milliseconds)", "[info] Tests: succeeded 1, failed 1"], "killed"),
         (["[info] Tests: succeeded 2, failed 0"], "survived"),
         (["[info] Tests: succeeded 0, failed 0"], "error"),
-        (["[info] zonemap.ATest *** ABORTED ***", "[info] Tests: succeeded 1, failed 0"], "killed"),
+        (["[info] zonemap.ATest *** ABORTED ***", "[info] Tests: succeeded 1, failed 0"], "error"),
         (["[error] A.scala:1: not found: value y", "[error] (core / Compile) Compilation failed"], "does not compile"),
         (["[error] sbt.ForkMain failed"], "error"),
         ([], "error"),
@@ -114,6 +114,22 @@ def test_verdicts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, printed: list
     copy = scratch.Scratch(tmp_path, tmp_path)
     monkeypatch.setattr(scratch.Shell, "run", lambda *_: printed)
     assert copy._scala(ENTRY, 1.0)[0] == verdict
+
+
+@pytest.mark.parametrize(
+    ("lines", "verdict"),
+    [
+        ("def test_a(): assert False", "killed"),
+        ("def test_a(): pass", "survived"),
+        ("import no_such_module", "error"),
+        ("import pytest\n@pytest.fixture\ndef f(): raise OSError\ndef test_a(f): pass", "error"),
+    ],
+    ids=["a failure", "a success", "an error of collection", "an error of a fixture"],
+)
+def test_verdicts_of_python_tests(tmp_path: Path, lines: str, verdict: str) -> None:
+    (tmp_path / "test_a.py").write_text(lines)
+    guard = Guard(**(vars(ENTRY) | {"file": "python/a.py", "test": "test_a.py"}))
+    assert scratch.Scratch(tmp_path, tmp_path)._pytest(guard, 60.0)[0] == verdict
 
 
 def test_a_shell_that_does_not_end_is_closed(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from support.compare import assert_rows_equal_off_on, explain
 from support.imports import counts_of_commits, cut_times, import_files, unknown_nulls
 from support.session import STOCK
 
+import zonemap
+
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
 
 COLUMNS = "id BIGINT, n INT, s STRING, d DATE, ts TIMESTAMP, price DECIMAL(12, 2), big DECIMAL(30, 4), v DOUBLE"
@@ -246,6 +248,25 @@ def test_a_call_goes_on_with_the_files_that_are_left(spark, native) -> None:
         found.append(product.status(spark, table).bounds.split()[0])
         product.call(spark, "refresh_index", table, ", footers => 2")
     assert found == ["extremes=2", "extremes=4", "extremes=5"]
+
+
+def test_an_answer_says_what_the_footers_that_are_left_will_take(spark, native) -> None:
+    table = "lake.trust.left"
+    spark.sql(f"CREATE TABLE {table} ({COLUMNS}) USING iceberg")
+    for i in range(5):
+        spark.sql(f"INSERT INTO {table} {SELECT.format(i * 20, i * 20 + 20)}")
+    iceberg_api.forge_metrics(spark, table, lambda path, metrics: None)
+    index = zonemap.Index(spark, table)
+    before = index.build(footers=0)
+    assert (before.footers_left, before.footers_left_seconds) == (5, None), "nothing was read"
+    assert product.status(spark, table).bounds == "extremes=0 valid=0 doubtful=5"
+    some = index.refresh(footers=2)
+    assert some.footers_left == 3 and some.footers_left_seconds is not None and 0 < some.footers_left_seconds < 60
+    late = index.refresh(footer_seconds=0)
+    assert (late.footers_left, late.footers_left_seconds) == (3, None)
+    rest = index.refresh()
+    assert (rest.footers_left, rest.footers_left_seconds) == (0, 0.0)
+    assert product.status(spark, table).bounds == "extremes=5 valid=0 doubtful=0"
 
 
 def test_files_without_a_footer_use_up_no_budget(spark, native, tmp_path) -> None:

@@ -452,6 +452,8 @@ def test_build_as_json(monkeypatch: pytest.MonkeyPatch, no_spark: None) -> None:
         "segments": 1,
         "bytes": 9,
         "seconds": 0.5,
+        "footers_left": 0,
+        "footers_left_seconds": 0.0,
     }
 
 

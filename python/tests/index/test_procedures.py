@@ -23,7 +23,16 @@ from zonemap.results import (
     StatusResult,
 )
 
-BUILT = {"snapshot_id": 7, "data_files": 4096, "delete_files": 2, "segments": 3, "bytes": 12345, "seconds": 0.25}
+BUILT = {
+    "snapshot_id": 7,
+    "data_files": 4096,
+    "delete_files": 2,
+    "segments": 3,
+    "bytes": 12345,
+    "seconds": 0.25,
+    "footers_left": 0,
+    "footers_left_seconds": 0.0,
+}
 STATUS = {
     "snapshot_id": 8123456789012345678,
     "covered": True,
@@ -161,6 +170,13 @@ def test_build_sends_the_limit_of_facts_and_the_wish_for_an_estimate() -> None:
             zonemap.Index(session, "t").build(facts=["bloom(a)"], max_fact_share=share)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match="estimate"):
         zonemap.Index(session, "t").build(facts=["bloom(a)"], estimate=1)  # type: ignore[arg-type]
+
+
+def test_the_footers_that_are_left() -> None:
+    session = _Session({**BUILT, "footers_left": 40, "footers_left_seconds": None})
+    left = zonemap.Index(session, "t").build(footers=0)  # type: ignore[arg-type]
+    assert (left.footers_left, left.footers_left_seconds) == (40, None)
+    assert left.as_dict()["footers_left"] == 40
 
 
 def test_the_footers_to_read() -> None:

@@ -225,3 +225,36 @@ def test_a_receipt_outlives_its_lane(catalog: SqlCatalog, events: Table) -> None
         (quarantine / path.name).unlink()
         found = receipt.outcome()
         assert found is not None and found.visible
+
+
+def test_a_receipt_of_a_repeat_outlives_its_lane(catalog: SqlCatalog, events: Table) -> None:
+    with Writer(NAME, catalog=catalog) as writer:
+        first = writer.write(rows(1), seq=0)
+        commit(events, {first.lane: 0})
+        again = writer.write(rows(1), seq=0)
+        assert again.duplicate and not again.nonce and again.lane == first.lane
+        found = again.outcome()
+        assert found is not None and found.visible
+        retire(events, 0)
+        found = again.outcome()
+        assert found is not None and found.visible
+
+
+def test_a_receipt_of_a_repeat_follows_the_record_of_its_number(catalog: SqlCatalog, events: Table) -> None:
+    with Writer(NAME, catalog=catalog, lane="gateway") as writer:
+        first = writer.write(rows(1), seq=0)
+        commit(events, {"gateway": 0})
+        again = writer.write(rows(1), seq=0)
+    quarantine = spool_of(events) / "quarantine" / "gateway"
+    quarantine.mkdir(parents=True)
+
+    def refuse(nonce: str, code: str) -> None:
+        why = quarantine / f"{0:020d}-{nonce}.why"
+        why.write_text(json.dumps({"code": code, "message": "", "when-ms": 1}))
+
+    refuse("0" * 16, "damaged")
+    found = again.outcome()
+    assert not again.nonce and found is not None and found.visible, "the torn record that it has replaced"
+    refuse(first.nonce, "missing-file")
+    found = again.outcome()
+    assert found is not None and (found.status, found.code) == ("quarantined", "missing-file")

@@ -806,3 +806,15 @@ def test_a_receipt_says_that_its_snapshot_was_rolled_back(catalog: SqlCatalog, e
             )
         assert [receipt.wait(5).status for receipt in receipts] == ["visible", "rolled-back"]
         assert not receipts[1].wait(5).visible
+
+
+def test_a_hole_on_which_another_branch_has_decided_is_closed() -> None:
+    def holes(**mark: object) -> frozenset[int]:
+        marks = {"main": {"seq": 9, "holes": [3]}, "audit": {"seq": 7} | mark}
+        bodies = [{"branch": branch, "lanes": {"a": of}, "quarantined": []} for branch, of in marks.items()]
+        return state._of(bodies).holes_of("a")
+
+    assert holes(since=2) == holes(filled=[3]) == frozenset()
+    undecided: list[dict[str, object]] = [{}, {"since": 3}]
+    undecided += [{"since": 2} | more for more in ({"holes": [3]}, {"gaps": [2, 4]}, {"forgotten": 3})]
+    assert [holes(**mark) for mark in undecided] == [frozenset({3})] * 5

@@ -108,8 +108,8 @@ class Index:
             max_fact_share: Largest share of the bytes of the table's data files that all its facts may take together;
                 a new fact beyond it is refused with the sizes. None: 0.1.
             footers: The most Parquet and ORC files of unknown writers whose footers are read, one request each: a
-                footer that agrees proves the file's statistics. A later call goes on with those that are left. None:
-                10,000; 0: none.
+                footer that agrees proves the file's statistics. A later call goes on with those that are left, which
+                ``footers_left`` counts. None: 10,000; 0: none.
             footer_seconds: The seconds after which a call begins to read no further footer. None: 600.
             progress: True shows a bar of the tasks of Spark jobs on standard error, from the first second on.
 

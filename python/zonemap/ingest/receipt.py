@@ -68,15 +68,16 @@ class Watch:
             stored.seq == seq and nonce in {"", stored.nonce} for stored in self._spool.lane(lane)
         )
         # A reason leaves the state only after it is in the quarantine, therefore the quarantine is read second.
-        reason = self._spool.quarantine_reason(lane, seq, nonce) if nonce else None
+        reason = self._spool.quarantine_reason(lane, seq, nonce)
         if reason is not None and reason.requeued is not None:
             again, copy = reason.requeued
             return self.outcome(again, 0, copy)
         refusal = (reason.code, reason.message) if reason is not None else self._state.refusal(lane, seq, nonce)
         if refusal is not None:
             return Outcome("quarantined", *refusal)
-        # The record was appended, and neither the spool nor the quarantine has it.
-        is_settled = self._state.is_settled(lane, seq) or (is_retired and bool(nonce))
+        # The record was appended, and neither the spool nor the quarantine has it. A receipt without a nonce is made of
+        # a number that is settled.
+        is_settled = self._state.is_settled(lane, seq) or is_retired
         if not is_settled or waits:
             return None
         return ROLLED_BACK if state.is_rolled_back(self._spool, metadata, lane, seq) else VISIBLE

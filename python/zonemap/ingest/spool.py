@@ -21,6 +21,10 @@ _FORMAT = 1
 _SETTLE_SECONDS = 1.5
 
 
+#: Codes of refused records beside which another record of the same number may be committed.
+_BESIDE = frozenset({"damaged", "fork", "invalid", "later-format", "lost", "too-long"})
+
+
 @dataclass(frozen=True)
 class Backlog:
     """The records of all lanes that wait for the committer: their number and the bytes of the records.
@@ -177,9 +181,21 @@ class Spool:
         return Backlog(sum(count for count, _ in found.values()), sum(size for _, size in found.values()), found)
 
     def quarantine_reason(self, lane: str, seq: int, nonce: str) -> QuarantineReason | None:
-        """Returns why a record is, or was, in quarantine; None if it never was."""
-        name = lanes.record_name(seq, nonce).removesuffix(".rec")
-        data = self._checked.read(f"{self.location}/quarantine/{lanes.folder(lane)}/{name}.why")
+        """Returns why a record is, or was, in quarantine; None if it never was.
+
+        An empty nonce stands for the record that has settled the number. The reasons of records beside which another
+        one may be committed then do not count.
+        """
+        folder = f"{self.location}/quarantine/{lanes.folder(lane)}"
+        if nonce:
+            return self._reason(f"{folder}/{lanes.record_name(seq, nonce).removesuffix('.rec')}.why")
+        names = [entry.name for entry in self._checked.files(folder) if entry.name.endswith(".why")]
+        parsed = [(lanes.parse_record_name(f"{name.removesuffix('.why')}.rec"), name) for name in names]
+        found = [self._reason(f"{folder}/{name}") for of, name in parsed if of is not None and of[0] == seq]
+        return next((reason for reason in found if reason is not None and reason.code not in _BESIDE), None)
+
+    def _reason(self, location: str) -> QuarantineReason | None:
+        data = self._checked.read(location)
         if data is None:
             return None
         try:

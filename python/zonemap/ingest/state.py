@@ -280,14 +280,14 @@ def _of(bodies: Sequence[dict[str, Any]]) -> LaneState:
     """Returns what the states of all branches show together."""
     lanes: dict[str, int] = {}
     holes: set[tuple[str, int]] = set()
-    filled: set[tuple[str, int]] = set()
+    marks: list[tuple[str, dict[str, Any]]] = []
     gaps: dict[str, tuple[tuple[int, int], ...]] = {}
     forgotten: dict[str, int] = {}
     for body in bodies:
         for lane, mark in _checked(body["lanes"], dict).items():
             lanes[lane] = max(lanes.get(lane, NO_SEQ), int(mark["seq"]))
             holes |= {(lane, int(seq)) for seq in mark.get("holes", [])}
-            filled |= {(lane, int(seq)) for seq in mark.get("filled", [])}
+            marks.append((lane, mark))
             ends = [int(seq) for seq in mark.get("gaps", [])]
             if ends:
                 gaps[lane] = gaps.get(lane, ()) + tuple(zip(ends[::2], ends[1::2], strict=True))
@@ -299,7 +299,23 @@ def _of(bodies: Sequence[dict[str, Any]]) -> LaneState:
         for item in _checked(body["quarantined"], list)
     }
     retired = max((int(body.get("retired", NO_SEQ)) for body in bodies if body.get("branch") == BRANCH), default=NO_SEQ)
-    return LaneState(lanes, frozenset(holes - filled), refused, gaps, forgotten, retired)
+    open_holes = {
+        (lane, seq) for lane, seq in holes if not any(of == lane and _decides(mark, seq) for of, mark in marks)
+    }
+    return LaneState(lanes, frozenset(open_holes), refused, gaps, forgotten, retired)
+
+
+def _decides(mark: Mapping[str, Any], number: int) -> bool:
+    """Returns True if a commit of the branch of a watermark has committed or quarantined a record of the number.
+
+    A release that did not write ``since`` does not say on which numbers the branch has decided.
+    """
+    if number in mark.get("filled", []):
+        return True
+    since = max(int(mark.get("since", mark["seq"])), int(mark.get("forgotten", NO_SEQ)))
+    ends = mark.get("gaps", [])
+    is_left_out = any(after < number < before for after, before in zip(ends[::2], ends[1::2], strict=True))
+    return since < number <= int(mark["seq"]) and number not in mark.get("holes", []) and not is_left_out
 
 
 def _checked(value: Any, kind: type) -> Any:

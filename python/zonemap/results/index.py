@@ -53,6 +53,9 @@ class BuildResult(OneRow):
         seconds: Wall time of indexing on the driver.
         facts: The facts that the call named.
         problem: The error of a table of a namespace that was not indexed; empty for all others.
+        footers_left: Number of data files whose footers a later call reads, one request each.
+        footers_left_seconds: Estimate of the time that these footers take, from those that the call has read; None if
+            it read none and some are left.
     """
 
     snapshot_id: int | None
@@ -63,6 +66,8 @@ class BuildResult(OneRow):
     seconds: float
     facts: tuple[BuiltFact, ...] = ()
     problem: str = ""
+    footers_left: int = 0
+    footers_left_seconds: float | None = 0.0
 
     @classmethod
     def from_rows(cls, table: str, rows: Iterable[Mapping[str, Any]]) -> Self:

@@ -42,9 +42,16 @@ private[zonemap] object FactEvaluator {
    * no condition to evaluate and no fact in `known` may prove one of its leaves.
    */
   def of(predicate: Predicate, known: Set[(ColumnId, FactKind)]): Option[FactEvaluator] =
-    compile(predicate, known).map(new FactEvaluator(_))
+    new FactEvaluatorBuilder(known, new FactWorkLimit).compile(predicate).map(new FactEvaluator(_))
+}
 
-  private def compile(predicate: Predicate, known: Set[(ColumnId, FactKind)]): Option[FactNode] = predicate match {
+/**
+ * @param known the columns and kinds of the facts that there are
+ * @param work what all leaves of the predicate may spend together
+ */
+final private class FactEvaluatorBuilder(known: Set[(ColumnId, FactKind)], work: FactWorkLimit) {
+
+  def compile(predicate: Predicate): Option[FactNode] = predicate match {
     case And(children) =>
       val (leaves, others) = children.partitionMap {
         case leaf: Leaf => Left(leaf)
@@ -52,14 +59,14 @@ private[zonemap] object FactEvaluator {
       }
       // conditions go first, because they need only single values, which are in memory, while facts must be looked up
       val (conditions, rest) = others.partition(_.isInstanceOf[Evaluated])
-      val nodes = conditions.flatMap(compile(_, known)) ++
-        leaves.groupBy(_.column.id).toSeq.flatMap { case (column, all) => ofColumn(column, all, known) } ++
-        rest.flatMap(compile(_, known))
+      val nodes = conditions.flatMap(compile) ++
+        leaves.groupBy(_.column.id).toSeq.flatMap { case (column, all) => ofColumn(column, all) } ++
+        rest.flatMap(compile)
       Option.when(nodes.nonEmpty)(new AnyExcludes(nodes))
     case Or(children) =>
-      val nodes = children.map(child => (child, compile(child, known)))
+      val nodes = children.map(child => (child, compile(child)))
       Option.when(nodes.exists(_._2.isDefined))(new AllExclude(nodes))
-    case leaf: Leaf                                          => ofColumn(leaf.column.id, Seq(leaf), known).headOption
+    case leaf: Leaf                                          => ofColumn(leaf.column.id, Seq(leaf)).headOption
     case evaluated: Evaluated                                => Some(new ConditionExcludes(evaluated, known))
     case True | False | Unknown(_) | CompareColumns(_, _, _) => None
   }
@@ -68,8 +75,8 @@ private[zonemap] object FactEvaluator {
    * AND of leaves about one column. A fact that lists the column's values is evaluated on all leaves together, because
    * it may hold that every value fails some leaf though each leaf matches some value.
    */
-  private def ofColumn(column: ColumnId, leaves: Seq[Leaf], known: Set[(ColumnId, FactKind)]): Seq[FactNode] = {
-    val factLeaves = leaves.map(leaf => (leaf, new FactLeaf(leaf)))
+  private def ofColumn(column: ColumnId, leaves: Seq[Leaf]): Seq[FactNode] = {
+    val factLeaves = leaves.map(leaf => (leaf, new FactLeaf(leaf, work)))
     def answers(leaf: FactLeaf, kind: FactKind) = known((column, kind)) && leaf.kinds.contains(kind)
     val together = FactLeaf.kindsOfCells
       .map(kind => (kind, factLeaves.filter { case (_, leaf) => answers(leaf, kind) }))

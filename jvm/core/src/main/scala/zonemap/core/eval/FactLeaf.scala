@@ -11,8 +11,10 @@ import zonemap.core.value.{BytesValue, ColumnType, ReplacedText, StringType, Zon
  * file. Not thread-safe.
  *
  * docs/design/SOUNDNESS.md argues each kind of fact, S16, S79 to S82 and S90.
+ *
+ * @param work what the plan may spend on facts; a fact proves nothing once it is spent
  */
-final private[eval] class FactLeaf(leaf: Leaf) {
+final private[eval] class FactLeaf(leaf: Leaf, work: FactWorkLimit) {
   private var rules = Map.empty[ColumnType, Option[LeafRule]]
   private var hashes = Map.empty[ColumnType, Option[Array[Long]]]
 
@@ -29,13 +31,15 @@ final private[eval] class FactLeaf(leaf: Leaf) {
   def isExcludedBy(fact: Fact): Boolean =
     ColumnType.comparable(fact.columnType, leaf.column.columnType) && (fact match {
       case _: KnownValues | _: KnownRanges => FactLeaf.cells(fact).forall(isExcludedFor(fact.columnType, _))
-      case bloom: ValueBloom               => pointHashes(bloom.columnType).exists(_.forall(!bloom.mayHold(_)))
-      case grams: NGramBloom               => textGrams.exists(_.forall(text => !text.forall(grams.mayHold)))
+      case bloom: ValueBloom => pointHashes(bloom.columnType).exists(_.forall(h => work.spend() && !bloom.mayHold(h)))
+      case grams: NGramBloom =>
+        textGrams.exists(_.forall(text => work.spend(text.length.toLong) && !text.forall(grams.mayHold)))
     })
 
   /** True if it is proven that a row with this cell, stored as type `stored`, does not match. */
-  def isExcludedFor(stored: ColumnType, cell: Cell): Boolean = (leaf, cell) match {
-    case (Contains(_, parts), Cell.Value(value)) => !parts.forall(FactLeaf.occurs(_, value))
+  def isExcludedFor(stored: ColumnType, cell: Cell): Boolean = work.spend() && ((leaf, cell) match {
+    case (Contains(_, parts), Cell.Value(text: BytesValue)) => !parts.forall(work.mayHold(text.bytes, _))
+    case (_: Contains, _: Cell.Value)                       => false
     case _ =>
       ruleFor(stored).exists { rule =>
         val answer = cell match {
@@ -46,7 +50,7 @@ final private[eval] class FactLeaf(leaf: Leaf) {
         }
         answer == Match.None
       }
-  }
+  })
 
   private def ruleFor(stored: ColumnType): Option[LeafRule] = {
     if (!rules.contains(stored)) rules += stored -> LeafRule.of(leaf, stored)
@@ -144,10 +148,5 @@ private[eval] object FactLeaf {
   private def mayStandForOthers(leaf: Leaf, literal: ZoneValue): Boolean = literal match {
     case text: BytesValue if leaf.column.columnType == StringType => ReplacedText.isIn(text)
     case _                                                        => false
-  }
-
-  private def occurs(part: BytesValue, value: ZoneValue): Boolean = value match {
-    case BytesValue(bytes) => bytes.indexOfSlice(part.bytes) >= 0
-    case _                 => true
   }
 }

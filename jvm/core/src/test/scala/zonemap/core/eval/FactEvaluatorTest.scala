@@ -153,6 +153,24 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
     assert(kindsOf(StringType).forall(kind => !excludes(lost, kind, StringType, "b", "cccc")))
   }
 
+  test("the work of one plan on facts is bounded: when it is spent, files are kept (S83)") {
+    def values(letter: String, bytes: Int) =
+      factOf(FactKind.Values, StringType, (0 until 20).map(i => letter * bytes + i))
+    def kept(predicate: Predicate, kind: FactKind, files: Int, fact: Option[Fact]) = {
+      val evaluator = FactEvaluator.of(predicate, Set((ColumnId(1), kind))).get
+      (0 until files).count(_ => !evaluator.excludes((_, _) => fact, _ => Match.Some))
+    }
+    val many = Or((0 until 1000).map(i => parts(s"b$i")))
+    assert(kept(many, FactKind.Values, 10, values("a", 100)) == 0)
+    val texts = kept(many, FactKind.Values, 100, values("a", 1000))
+    assert(texts > 10 && texts < 90)
+    val hard = Or((0 until 10).map(i => parts("a" * 2000 + s"b$i")))
+    assert(kept(hard, FactKind.Values, 4, values("a", 4000)) > 0, "a search compares each byte many times")
+    val points = In(message, SortedValues.of((0 until 100000).map(i => text(s"b$i"))))
+    val bloom = factOf(FactKind.Bloom, StringType, Seq("a"))
+    assert(kept(points, FactKind.Bloom, 10, bloom) == 0 && kept(points, FactKind.Bloom, 1000, bloom) > 500)
+  }
+
   test("OR: bounds prove one side and a fact the other; AND: one is enough") {
     val other = ColumnRef(2, LongType, "n")
     val byBounds: Predicate = Compare(other, CompareOp.Gt, ZoneValues.ofLong(5))

@@ -25,6 +25,22 @@ import zonemap.iceberg.trust.DoubtfulFiles
  */
 private[zonemap] final case class FooterBudget(files: Int, seconds: Int)
 
+/**
+ * What a call leaves to later ones.
+ *
+ * @param files the files without evidence whose footers it has not read
+ * @param seconds an estimate of the time that they take, from the footers that the call has read; `None` if it read none
+ */
+private[zonemap] final case class FootersLeft(files: Long, seconds: Option[Double])
+
+private[zonemap] object FootersLeft {
+  val OfNoSnapshot: FootersLeft = FootersLeft(0, Some(0.0))
+
+  /** @param readSeconds the time that `read` footers took */
+  private[evidence] def of(files: Long, read: Long, readSeconds: Double): FootersLeft =
+    FootersLeft(files, if (files == 0) Some(0.0) else Option.when(read > 0)(readSeconds * files / read))
+}
+
 /** Raises the trust in the statistics of stored files by reading footers. Thread-safe. */
 private[zonemap] final class EvidenceBuild(process: IndexProcess) {
   import EvidenceBuild._
@@ -33,15 +49,14 @@ private[zonemap] final class EvidenceBuild(process: IndexProcess) {
 
   /**
    * Reads the footers of files of a stored snapshot without evidence, the newest first, until the budget is used up, and
-   * writes the evidence to the store. A later call goes on with the files that are left.
+   * writes the evidence to the store. A later call goes on with the files that are left, which the answer counts.
    */
   def run(
       table: Table,
       snapshot: Snapshot,
       settings: PlannerSettings,
       runner: FooterTaskRunner,
-      budget: FooterBudget): Unit = {
-    val started = System.nanoTime()
+      budget: FooterBudget): FootersLeft = {
     val until = System.currentTimeMillis() + TimeUnit.SECONDS.toMillis(budget.seconds)
     val store = process.storeOf(table, settings)
     val names = MappedNames.digests(table)
@@ -49,21 +64,25 @@ private[zonemap] final class EvidenceBuild(process: IndexProcess) {
       .of(table)
       .get(SnapshotKey.of(snapshot))
       .orElse(StoredSnapshots.load(table, snapshot, store))
-      .foreach { index =>
+      .fold(FootersLeft.OfNoSnapshot) { index =>
         val open = openFiles(index, store.root, names)
+        val started = System.nanoTime()
         val findings = check(open, budget.files, until, runner, store)
+        val seconds = (System.nanoTime() - started) / 1e9
         val bySegment = findings.groupMap(_._1)(_._2)
         if (bySegment.nonEmpty) {
           val segments = index.segments.map(live => bySegment.get(live).fold(live)(evidenced(live, _, names)))
           process.save(table, index.withSegments(segments), store, settings): Unit
         }
-        if (open.nonEmpty) {
+        val read = findings.iterator.map(_._2.rows.length).sum
+        val left = filesOf(open) - read
+        if (read > 0) {
           val proven = findings.flatMap(_._2.codes).map(Provenance.ofCode).count(_.isProven)
-          val left = filesOf(open) - findings.iterator.map(_._2.rows.length).sum
           log.info(
-            s"Zonemap: footers of ${table.name()} were read in ${(System.nanoTime() - started) / 1e9} s: they prove the " +
-              s"statistics of $proven files; $left files are left without evidence.")
+            s"Zonemap: footers of ${table.name()} were read in $seconds s: they prove the statistics of $proven files; " +
+              s"$left files are left without evidence.")
         }
+        FootersLeft.of(left.toLong, read.toLong, seconds)
       }
   }
 

@@ -174,6 +174,15 @@ class BoundsTrustTest extends AnyFunSuite with FewColumns {
     assert(answered(t))
   }
 
+  test("a file whose bounds miss the tuple's value is never proven to match as a whole") {
+    def cutsLimit(beside: Long): Boolean = {
+      val t = TestTable.create(schema, s => PartitionSpec.builderFor(s).identity("id").build())
+      (20L until 24L).foreach(i => t.append(TestFiles.data(t, ids(i, i), Seq(Long.box(i - beside)))))
+      IndexQuestions.isWorthwhile(relation(t, Covering).pinned, LimitCut(5, Compare(id, CompareOp.GtEq, long(15))))
+    }
+    assert(cutsLimit(0) && !cutsLimit(10))
+  }
+
   test("bounds of a partition column that miss the tuple's value are Iceberg's own filter's alone") {
     val t = TestTable.create(schema, s => PartitionSpec.builderFor(s).identity("id").build())
     (0L until 4L).foreach(i => t.append(TestFiles.data(t, ids(i + 10, i + 10), Seq(Long.box(i)))))
@@ -269,7 +278,7 @@ class BoundsTrustTest extends AnyFunSuite with FewColumns {
     t.append(file(t, 0, 9))
     t.appendOfUnknownWriter(file(t, 10, 19))
     assert(filesAnswered(t) == 1 && keptByDerived(t) == 1)
-    t.load().rewriteManifests().clusterBy(_ => "one").commit()
+    t.load().rewriteManifests().clusterBy(_ => "one").set("engine-name", "spark").commit()
     assert(!answered(t) && keptByDerived(t) == 2, "the manifest keeps files of earlier snapshots")
   }
 

@@ -92,7 +92,7 @@ private[admin] final class Reset(target: IngestTarget, catalog: IngestCatalog, c
       Some(view.pointer(branch).getOrElse("none")),
       view.head(branch),
       known.fold(Map.empty[String, Watermark])(_.lanes) ++
-        watermarks.map { case (lane, seq) => lane -> Watermark(seq, now) },
+        watermarks.map { case (lane, seq) => lane -> Watermark(seq, now, since = seq) },
       known.fold(Seq.empty[RefusedRecord])(_.quarantined),
       known.fold(CommittedTotals(0, 0, 0, 0))(_.totals),
       known.fold(IngestRecord.NoSeq)(_.retired),

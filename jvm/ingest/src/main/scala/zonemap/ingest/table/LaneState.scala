@@ -24,6 +24,8 @@ private[zonemap] final case class Gap(after: Long, before: Long) {
  * @param filled the holes in the states of other branches that records of this branch have filled
  * @param gaps the numbers that the lane has left out, the newest gaps in order of their numbers
  * @param forgotten the last number of the gaps and holes that the state no longer lists, `-1` if it lists all
+ * @param since the commits of this branch have decided on all numbers between `since` and `seq`; those up to `since` may
+ *   be of other branches. `-1` for a lane of one branch
  */
 private[zonemap] final case class Watermark(
     seq: Long,
@@ -31,7 +33,16 @@ private[zonemap] final case class Watermark(
     holes: Set[Long] = Set.empty,
     filled: Set[Long] = Set.empty,
     gaps: Seq[Gap] = Nil,
-    forgotten: Long = IngestRecord.NoSeq) {
+    forgotten: Long = IngestRecord.NoSeq,
+    since: Long = IngestRecord.NoSeq) {
+
+  /** Whether a commit of this branch has committed or quarantined a record of the number. */
+  def decides(number: Long): Boolean = filled(number) ||
+    (number > math.max(since, forgotten) && number <= seq && !holes(number) && !gaps.exists(_.contains(number)))
+
+  /** Whether a commit of this branch may have done so, and the state no longer shows it. */
+  def mayHaveDecided(number: Long): Boolean =
+    number <= math.min(seq, math.max(since, forgotten)) && !holes(number)
 
   /** The same without the oldest gaps, so that at most `most` are left. */
   def withGaps(most: Int): Watermark = {

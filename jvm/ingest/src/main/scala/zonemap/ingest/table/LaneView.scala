@@ -42,8 +42,10 @@ private[zonemap] final case class LaneView(own: Option[Watermark], others: Seq[W
   /** The greatest watermark; `-1` if no branch knows the lane. */
   val watermark: Long = all.map(_.seq).maxOption.getOrElse(IngestRecord.NoSeq)
 
-  /** The holes of all branches that no branch has filled. */
-  lazy val holes: Set[Long] = all.flatMap(_.holes).toSet -- all.flatMap(_.filled)
+  /** The holes of all branches on which no branch has decided. */
+  lazy val holes: Set[Long] = all.flatMap(_.holes).toSet.filterNot(isDecided)
+
+  private def isDecided(seq: Long): Boolean = all.exists(_.decides(seq))
 
   /** A number that another branch has settled remains settled when the branch of the lane has retired it. */
   def place(seq: Long): LanePlace = listed(seq) match {
@@ -51,13 +53,20 @@ private[zonemap] final case class LaneView(own: Option[Watermark], others: Seq[W
     case place   => if (isRetired) Retired else place
   }
 
+  /**
+   * A branch that has committed a record of a number has decided on it, whatever another branch lists: that one may have
+   * started from states that did not show it yet.
+   */
   private def listed(seq: Long): LanePlace =
     if (seq > watermark) Ahead
-    else if (all.exists(_.holes(seq)) && !all.exists(_.filled(seq))) Hole
-    else
+    else if (isDecided(seq)) Settled
+    else if (all.exists(_.holes(seq))) {
+      val unsure = all.filter(_.mayHaveDecided(seq)).map(mark => math.max(mark.since, mark.forgotten))
+      unsure.maxOption.fold[LanePlace](Hole)(Forgotten(_))
+    } else
       all.iterator.flatMap(_.gaps).find(_.contains(seq)).map(Skipped(_)).getOrElse {
         val forgotten = all.map(_.forgotten).maxOption.getOrElse(IngestRecord.NoSeq)
-        if (seq <= forgotten && !all.exists(_.filled(seq))) Forgotten(forgotten) else Settled
+        if (seq <= forgotten) Forgotten(forgotten) else Settled
       }
 
   /**
@@ -74,15 +83,21 @@ private[zonemap] final case class LaneView(own: Option[Watermark], others: Seq[W
       opened: Set[Long],
       added: Seq[Gap],
       mostGaps: Int): Watermark = {
-    val before = own.getOrElse(Watermark(seq, atMillis)).withGaps(mostGaps)
+    val last = own.getOrElse(Watermark(IngestRecord.NoSeq, atMillis))
+    val before = last.withGaps(mostGaps)
     val elsewhere = others.flatMap(_.holes).toSet
+    // The branch goes on behind numbers of another one: it keeps what it knows of those up to there.
+    val follows = watermark > last.seq
+    val (decided, inherited) =
+      if (follows) (elsewhere.filter(last.decides), elsewhere.filter(place(_) == Hole)) else (Set.empty, Set.empty)
     val after = before.copy(
       seq = seq,
       atMillis = atMillis,
-      holes = before.holes -- closed -- others.flatMap(_.filled) ++ opened,
+      holes = (before.holes ++ inherited).filterNot(hole => closed(hole) || others.exists(_.decides(hole))) ++ opened,
       // A state that lists its newest gaps only still knows which records of older numbers are committed.
-      filled = (before.filled ++ closed).filter(seq => elsewhere(seq) || seq <= before.forgotten),
-      gaps = before.gaps ++ added
+      filled = (before.filled ++ closed ++ decided).filter(seq => elsewhere(seq) || seq <= before.forgotten),
+      gaps = before.gaps ++ added,
+      since = if (follows) watermark else before.since
     )
     after.withHoles(Watermark.MostHoles)
   }

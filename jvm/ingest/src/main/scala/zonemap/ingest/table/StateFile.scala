@@ -72,6 +72,7 @@ private[zonemap] object StateFile {
       writeNumbers(json, "filled", watermark.filled.toSeq.sorted)
       writeNumbers(json, "gaps", watermark.gaps.flatMap(gap => Seq(gap.after, gap.before)))
       if (watermark.forgotten != IngestRecord.NoSeq) json.writeNumberField("forgotten", watermark.forgotten)
+      json.writeNumberField("since", watermark.since)
       json.writeEndObject()
     }
     json.writeEndObject()
@@ -132,13 +133,15 @@ private[zonemap] object StateFile {
     )
   }
 
+  /** A release that did not write `since` does not say on which numbers the branch has decided. */
   private def watermark(node: JsonNode) = Watermark(
     JsonUtil.getLong("seq", node),
     JsonUtil.getLong("at-ms", node),
     numbers(node, "holes").toSet,
     numbers(node, "filled").toSet,
     numbers(node, "gaps").grouped(2).map(ends => Gap(ends.head, ends.last)).toSeq,
-    if (node.has("forgotten")) JsonUtil.getLong("forgotten", node) else IngestRecord.NoSeq
+    if (node.has("forgotten")) JsonUtil.getLong("forgotten", node) else IngestRecord.NoSeq,
+    JsonUtil.getLong(if (node.has("since")) "since" else "seq", node)
   )
 
   private def numbers(node: JsonNode, field: String): Seq[Long] =

@@ -28,6 +28,7 @@ private[zonemap] final class LaneWriter private (
     opened: LaneTail,
     age: Option[LaneAge]) {
   private var tail = opened
+  private var latest = Option.empty[Receipt]
   private val pressure = new BackPressure(target.name, lane, target.queue, settings)
 
   /** The greatest `seq` of the lane that is durable: pending, committed or quarantined; `-1` if there is none. */
@@ -60,6 +61,7 @@ private[zonemap] final class LaneWriter private (
         val accepted = retried(recordOf(seq, prevSeq, files, now, schemaId), LaneWriter.Pauses)
         pressure.added()
         tail = LaneTail(math.max(seq, tail.last), tail.open - seq)
+        latest = Some(accepted)
         accepted
       }
     }
@@ -100,7 +102,7 @@ private[zonemap] final class LaneWriter private (
     LaneWriter.log.warn(
       s"Record $seq of lane '$lane' of '${target.name}' was appended before, so this append is dropped. A repeat of the " +
         "same rows loses nothing.")
-    receipt(seq, "", s"${target.files.root}: appended before")
+    latest.filter(_.seq == seq).getOrElse(receipt(seq, "", s"${target.files.root}: appended before"))
   }
 
   private def receipt(seq: Long, nonce: String, location: String): Receipt =

@@ -3,10 +3,8 @@ package zonemap.ingest.commit
 
 import java.nio.file.{Files, Path}
 import java.nio.file.attribute.FileTime
-import java.util.concurrent.atomic.AtomicInteger
 
 import scala.collection.mutable
-import scala.jdk.CollectionConverters._
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -18,43 +16,7 @@ import zonemap.ingest.table._
 import zonemap.ingest.write.LaneWriter
 
 /** Lanes whose names were drawn leave the state; a record of such a lane is committed once, or refused and reported. */
-class RetirementTest extends AnyFunSuite {
-  private val Hour = 3600 * 1000L
-
-  private def state(t: IngestTable, branch: String = "main"): LaneState = {
-    val catalog = new IcebergIngestCatalog(t.target.name, t.target.operations)
-    BranchStates.load(catalog, branch, t.target.files, t.target.queue.identity)._2.own.get
-  }
-
-  /** State files that are new have the time of the test's clock, which is that of the store too. */
-  private def stamp(t: IngestTable): Unit = {
-    val folder = t.root.resolve("state")
-    val known = stamped.getOrElseUpdate(folder, mutable.HashSet.empty)
-    Files.list(folder).iterator().asScala.filter(known.add).foreach { path =>
-      Files.setLastModifiedTime(path, FileTime.fromMillis(t.clock.millis()))
-    }
-  }
-  private val stamped = mutable.HashMap.empty[Path, mutable.HashSet[Path]]
-
-  private def passes(t: IngestTable): Seq[PassResult] = {
-    val results = t.passes()
-    stamp(t)
-    results
-  }
-
-  /** Commits something else. */
-  private def tick(t: IngestTable, branch: String = "main"): Unit = {
-    t.append(t.lane(s"tick-$branch", branch), t.dataFile(s"tick-${ticks.incrementAndGet()}"))
-    assert(passes(t).exists(r => r.branch == branch && r.isCommit))
-  }
-  private val ticks = new AtomicInteger
-
-  /** Commits until all lanes of the branch that were drawn before are retired. */
-  private def retire(t: IngestTable, branch: String = "main"): Unit = {
-    (0 until 2).foreach(_ => tick(t, branch))
-    t.clock.forward(3 * Hour)
-    (0 until 2).foreach(_ => tick(t, branch))
-  }
+class RetirementTest extends AnyFunSuite with Retiring {
 
   /** Appends to a lane that is drawn anew, and commits. */
   private def once(t: IngestTable, file: String, branch: String = "main"): Receipt = {
@@ -299,6 +261,17 @@ class RetirementTest extends AnyFunSuite {
     val admin = new IngestAdmin(t.target, t.settings, t.clock)
     assert(admin.visibility(receipt) == Visibility.Visible)
     assert(admin.visibility(receipt.copy(nonce = "")) == Visibility.Unknown)
+  }
+
+  test("a receipt of a repeated append is that of the append, so it is visible after its lane is retired") {
+    val t = IngestTables.hadoop()
+    once(t, "a0")
+    val lane = t.draw()
+    val receipts = Seq.fill(2)(lane.append(0, Seq(t.dataFile("b0")), System.currentTimeMillis()))
+    passes(t)
+    retire(t)
+    val admin = new IngestAdmin(t.target, t.settings, t.clock)
+    assert(receipts.map(admin.visibility) == Seq(Visibility.Visible, Visibility.Visible) && receipts.distinct.size == 1)
   }
 
   test("a producer does not open a lane whose name another one has drawn") {

@@ -15,7 +15,7 @@ class SharedLaneTest extends AnyFunSuite {
     IngestTables.hadoop(settings = IngestSettings(quarantineMillis = 0, gapsKept = gapsKept))
 
   private def put(t: IngestTable, lane: LaneWriter, seq: Long): Receipt =
-    lane.append(seq, Seq(t.dataFile(s"a$seq-${System.nanoTime()}")), System.currentTimeMillis())
+    lane.append(seq, Seq(t.dataFile(s"${lane.lane}$seq-${System.nanoTime()}")), System.currentTimeMillis())
 
   private def drain(t: IngestTable): Unit = new Committer(t.target, t.settings, t.clock).drain(10000): Unit
 
@@ -72,35 +72,92 @@ class SharedLaneTest extends AnyFunSuite {
   }
 
   test("one branch decides on an unreadable record, so that the record that replaces it is committed once") {
-    val t = table()
-    put(t, t.lane("c"), 0)
-    drain(t)
-    t.reload().manageSnapshots().createBranch("audit").commit()
+    val t = audited()
     put(t, t.lane("b", "audit"), 0)
     put(t, t.lane("a"), 0)
     val first = t.target.queue.pendingOf("a").head
     def deliver(bytes: Array[Byte]) =
       t.target.files.replace(SpoolNames.record(SpoolNames.Pending, "a", 0, first.name.nonce), bytes)
     deliver(first.bytes.take(20))
+    val audit = passOf(t, "audit")
+    val suspended = until(audit, PassState.Begin)(_.isInstanceOf[PassState.Planned])
+    t.pass()
+    put(t, t.lane("a"), 0)
+    t.pass()
+    until(audit, suspended)(isDone): Unit
+    deliver(first.bytes)
+    drain(t)
+    assert(t.live().size == 2 && t.live("audit").size == 2)
+    assert(codes(t).map(_._1) == Seq(0L) && t.target.queue.names().isEmpty)
+  }
+
+  private def passOf(t: IngestTable, branch: String): CommitPass = {
     val target = t.target
     val environment = new PassEnvironment {
       override def nowMillis(): Long = t.clock.millis()
       override def pause(attempts: Int): Unit = ()
     }
     val catalog = new IcebergIngestCatalog(target.name, target.operations)
-    val audit = new CommitPass("audit", catalog, target.queue, target.files, t.settings, environment)
-    val suspended = Iterator
-      .iterate[PassState](PassState.Begin)(audit.step)
-      .collectFirst { case planned: PassState.Planned => planned }
-      .get
-    t.pass()
-    put(t, t.lane("a"), 0)
-    t.pass()
-    Iterator.iterate[PassState](suspended)(audit.step).find(_.isInstanceOf[PassState.Done]): Unit
-    deliver(first.bytes)
+    new CommitPass(branch, catalog, target.queue, target.files, t.settings, environment)
+  }
+
+  /** Runs a pass until a state for which `stop` holds. */
+  private def until(pass: CommitPass, start: PassState)(stop: PassState => Boolean): PassState =
+    Iterator.iterate(start)(pass.step).find(stop).get
+
+  private def audited(): IngestTable = {
+    val t = table()
+    put(t, t.lane("c"), 0)
     drain(t)
-    assert(t.live().size == 2 && t.live("audit").size == 2)
-    assert(codes(t).map(_._1) == Seq(0L) && t.target.queue.names().isEmpty)
+    t.reload().manageSnapshots().createBranch("audit").commit()
+    t
+  }
+
+  /** A record of the branch, of which only a part is in the queue. */
+  private def putTorn(t: IngestTable, seq: Long): Unit = {
+    put(t, t.lane("a", "audit"), seq)
+    val torn = t.target.queue.pendingOf("a").find(_.name.seq == seq).get
+    t.target.files.replace(SpoolNames.record(SpoolNames.Pending, "a", seq, torn.name.nonce), torn.bytes.take(20))
+  }
+
+  /** Appends the number again and returns what delivers this record another time. */
+  private def putAgain(t: IngestTable, seq: Long): () => Unit = {
+    val receipt = put(t, t.lane("a", "audit"), seq)
+    val bytes = t.target.queue.pendingOf("a").find(_.name.nonce == receipt.nonce).get.bytes
+    () => t.target.files.create(SpoolNames.record(SpoolNames.Pending, "a", seq, receipt.nonce), bytes): Unit
+  }
+
+  private def isDone(state: PassState) = state.isInstanceOf[PassState.Done]
+
+  Seq(false, true).foreach { isLate =>
+    val who = if (isLate) "main refuses the torn record" else "the branch commits the repeated record"
+    test(s"a repeated record of a lane with a name is committed to its branch once, if $who with states of before") {
+      val t = audited()
+      putTorn(t, 0)
+      val suspended = passOf(t, if (isLate) "main" else "audit")
+      val isSuspended: PassState => Boolean =
+        if (isLate) _.isInstanceOf[PassState.Planned] else _.isInstanceOf[PassState.Loaded]
+      val state = until(suspended, PassState.Begin)(isSuspended)
+      if (!isLate) t.pass(): Unit
+      val deliver = putAgain(t, 0)
+      if (isLate) {
+        val audit = passOf(t, "audit")
+        until(audit, PassState.Begin)(isDone): Unit
+      }
+      until(suspended, state)(isDone): Unit
+      assert(t.live("audit").count(_.startsWith("a0")) == 1, t.live("audit"))
+      deliver()
+      drain(t)
+      assert(t.live("audit").count(_.startsWith("a0")) == 1 && t.target.queue.names().isEmpty)
+      put(t, t.lane("a"), 1)
+      drain(t)
+      put(t, t.lane("a", "audit"), 2)
+      drain(t)
+      deliver()
+      drain(t)
+      assert(t.live("audit").map(_.takeWhile(_ != '-')) == Seq("a0", "a2", "c0") && live(t) == Seq("a1", "c0"))
+      assert(codes(t).forall(_ == (0L -> "damaged")) && t.target.queue.names().isEmpty)
+    }
   }
 
   test("an unreadable record whose append is repeated for another branch is replaced by it, once") {

@@ -130,10 +130,11 @@ object SimRetirement {
     val audit = Option.when(world.rng.int(2) == 0)(new SimDrawing(table, "audit", 2, 3))
     audit.foreach(_ => table.catalog.toggle("audit"))
     val person = new SimPerson(table, if (audit.isDefined) "audit" else "other")
-    val named = new SimWriter(table, "lane-0", 4)
+    val named = new SimWriter(table, "lane-0", 4) +:
+      audit.map(_ => new SimWriter(table, "lane-1", 4, branch = "audit")).toSeq
     val committers = Seq.fill(1 + world.rng.int(2))(new SimCommitter(table))
-    world.actors ++= oneShot ++ audit ++ committers ++
-      Seq(kept, named, person, new SimSurroundings(table), new SimRepeats(table))
+    world.actors ++= oneShot ++ audit ++ committers ++ named ++
+      Seq(kept, person, new SimSurroundings(table), new SimRepeats(table))
     Simulation.played(table, committers) { oracle =>
       count(table, oracle)
       oracle.problem

@@ -6,7 +6,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
 import zonemap.iceberg.admin.{BuildResult, ColumnChange, IndexAdmin, IndexStatus, LevelMerge, Prewarm => UpkeepPrewarm}
-import zonemap.iceberg.evidence.{EvidenceBuild, FooterBudget}
+import zonemap.iceberg.evidence.{EvidenceBuild, FooterBudget, FootersLeft}
 import zonemap.iceberg.fact.{FactBuild, FactLimit, FactRequest, FactResult}
 import zonemap.spark.job.SparkJobRunner
 import zonemap.spark.scan.SparkProcess
@@ -41,6 +41,20 @@ private[zonemap] final class Procedures(process: SparkProcess) {
       DoubleType,
       nullable = false,
       "Wall time on the driver; that of facts is of all facts of the call, which are built in one pass.")
+    .add(
+      "footers_left",
+      LongType,
+      nullable = false,
+      "Data files whose footers a later call reads, one request each; 0 in the row of a fact. With footers => 0, a call " +
+        "reads none and counts them."
+    )
+    .add(
+      "footers_left_seconds",
+      DoubleType,
+      nullable = true,
+      "Estimate of the time that these footers take, from those that this call has read; NULL if it read none and some " +
+        "are left."
+    )
 
   private val factsDoc =
     "Facts of columns, such as 'values(status, tags[''type'']), bloom(user_id), ngrams(message), bounds(note), ranges(ts)'"
@@ -124,15 +138,14 @@ private[zonemap] final class Procedures(process: SparkProcess) {
         s"Cannot estimate the facts of '${named(arguments)}': the call names none. Name them, such as " +
           "facts => 'bloom(user_id)', or leave estimate out.")
     val tables = new EachTable(spark, "build the index of")
-    tables.rows(arguments, indexRow(BuildResult.OfNoSnapshot)) { (name, iceberg) =>
+    tables.rows(arguments, indexRow(BuildResult.OfNoSnapshot, FootersLeft.OfNoSnapshot)) { (name, iceberg) =>
       Option(iceberg.currentSnapshot()) match {
         case Some(snapshot) =>
-          val rows = built(spark, iceberg, snapshot, facts, columns, limit)
-          checkFooters(spark, iceberg, snapshot, arguments)
-          rows
+          val (result, ofFacts) = built(spark, iceberg, snapshot, facts, columns, limit)
+          indexRow(result, checkFooters(spark, iceberg, snapshot, arguments)) +: ofFacts.map(factRow(snapshot, _))
         case None if (facts.isEmpty || facts.equalsIgnoreCase("none")) && columns.isEmpty =>
           index.expect(iceberg, process.settings(spark))
-          Seq(indexRow(BuildResult.OfNoSnapshot))
+          Seq(indexRow(BuildResult.OfNoSnapshot, FootersLeft.OfNoSnapshot))
         case None =>
           throw new IllegalArgumentException(
             s"Cannot build facts or choose columns of the index of '$name': the table has no " +
@@ -148,14 +161,14 @@ private[zonemap] final class Procedures(process: SparkProcess) {
     Seq(EachTable.Table, footers, footerSeconds, EachTable.Namespace),
     EachTable.columns(buildColumns)
   ) { (spark, arguments) =>
-    new EachTable(spark, "refresh the index of").rows(arguments, row(BuildResult.OfNoSnapshot)) { (_, iceberg) =>
+    val none = row(BuildResult.OfNoSnapshot, FootersLeft.OfNoSnapshot)
+    new EachTable(spark, "refresh the index of").rows(arguments, none) { (_, iceberg) =>
       val refreshed = Option(iceberg.currentSnapshot()).map { snapshot =>
         val refreshed = new IndexAdmin(index).refresh(iceberg, snapshot, process.settings(spark), runner(spark))
         process.iceberg.facts.run(iceberg, snapshot, process.settings(spark), runner(spark)(iceberg))
-        checkFooters(spark, iceberg, snapshot, arguments)
-        refreshed
+        row(refreshed, checkFooters(spark, iceberg, snapshot, arguments))
       }
-      Seq(row(refreshed.getOrElse(BuildResult.OfNoSnapshot)))
+      Seq(refreshed.getOrElse(none))
     }
   }
 
@@ -301,7 +314,7 @@ private[zonemap] final class Procedures(process: SparkProcess) {
       snapshot: Snapshot,
       facts: String,
       columns: Seq[String],
-      limit: Option[FactLimit]): Seq[Seq[Any]] = {
+      limit: Option[FactLimit]): (BuildResult, Seq[FactResult]) = {
     val isNone = facts.equalsIgnoreCase("none")
     val requests = if (facts.isEmpty || isNone) Nil else FactRequest.parse(facts, iceberg)
     val choice = Option.when(columns.nonEmpty)(ColumnChange.parse(columns, iceberg))
@@ -323,13 +336,16 @@ private[zonemap] final class Procedures(process: SparkProcess) {
         build.build(iceberg, snapshot, process.settings(spark), requests, runner(spark)(iceberg), share)
       case None => build.estimate(iceberg, snapshot, process.settings(spark), requests, runner(spark)(iceberg))
     }
-    indexRow(built) +: results.map(r => factRow(snapshot, r))
+    (built, results)
   }
 
-  private def checkFooters(spark: SparkSession, iceberg: Table, snapshot: Snapshot, arguments: Arguments): Unit = {
+  private def checkFooters(
+      spark: SparkSession,
+      iceberg: Table,
+      snapshot: Snapshot,
+      arguments: Arguments): FootersLeft = {
     val budget = FooterBudget(arguments.count("footers"), arguments.count("footer_seconds"))
-    if (budget.files > 0 && budget.seconds > 0)
-      new EvidenceBuild(index).run(iceberg, snapshot, process.settings(spark), runner(spark)(iceberg), budget)
+    new EvidenceBuild(index).run(iceberg, snapshot, process.settings(spark), runner(spark)(iceberg), budget)
   }
 
   /** What a call is for, in a message. */
@@ -353,14 +369,25 @@ private[zonemap] final class Procedures(process: SparkProcess) {
       r.stored,
       r.bytes,
       r.seconds,
+      0L,
+      0.0,
       r.fact,
       r.built.toLong,
       r.rowsRead,
       r.expectedBytes,
       r.wrongBounds.toLong)
 
-  private def indexRow(result: BuildResult): Seq[Any] = row(result) ++ Seq[Any]("index", 0L, 0L, result.bytes, 0L)
+  private def indexRow(result: BuildResult, left: FootersLeft): Seq[Any] =
+    row(result, left) ++ Seq[Any]("index", 0L, 0L, result.bytes, 0L)
 
-  private def row(result: BuildResult): Seq[Any] =
-    Seq[Any](result.snapshotId, result.dataFiles, result.deleteFiles, result.segments, result.bytes, result.seconds)
+  private def row(result: BuildResult, left: FootersLeft): Seq[Any] =
+    Seq[Any](
+      result.snapshotId,
+      result.dataFiles,
+      result.deleteFiles,
+      result.segments,
+      result.bytes,
+      result.seconds,
+      left.files,
+      left.seconds.map(Double.box).orNull)
 }

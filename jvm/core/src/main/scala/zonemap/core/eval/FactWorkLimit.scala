@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+package zonemap.core.eval
+
+import zonemap.core.value.BytesValue
+
+/**
+ * The work that one plan may spend on the evaluation of facts, in steps of about a nanosecond. Once it is spent, no fact
+ * proves anything, so the rest of the files is kept: a condition with thousands of parts does not hold up the plan for
+ * longer than the files would take to read. Not thread-safe.
+ *
+ * @param most the steps of all evaluations together
+ */
+final private[eval] class FactWorkLimit(most: Long = FactWorkLimit.MostSteps) {
+  private var spent = 0L
+
+  /** Counts the evaluation of so many literals; false if the work is spent. */
+  def spend(literals: Long = 1): Boolean = {
+    spent += FactWorkLimit.StepsOfLiteral * literals
+    spent <= most
+  }
+
+  /** Whether the bytes hold the part; true if the work is spent. Counts each comparison of two bytes. */
+  def mayHold(bytes: Array[Byte], part: BytesValue): Boolean = {
+    val sought = part.bytes
+    val last = bytes.length - sought.length
+    var isFound = false
+    var start = 0
+    while (start <= last && !isFound && spent <= most) {
+      var same = 0
+      while (same < sought.length && bytes(start + same) == sought(same)) same += 1
+      spent += same + 1
+      isFound = same == sought.length
+      start += 1
+    }
+    isFound || spent > most
+  }
+}
+
+private[eval] object FactWorkLimit {
+
+  /** About a second. */
+  val MostSteps = 1000000000L
+
+  /** A rule on one value, or a probe of a filter. */
+  private val StepsOfLiteral = 32L
+}
