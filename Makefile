@@ -30,7 +30,7 @@ PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/
 # sbt, pip and Maven run in parallel
 MAKEFLAGS += --jobs=3
 
-.PHONY: help setup jars jar wheel demo test test-jvm test-python campaign docs docs-site lint check format bench-planning bench-matrix bench-kernel bench-pruning bench-footers bench-tpch bench-atlas bench-strategies bench-report clean tools demo-ingest soak-ingest bench-ingest guards bench-pyiceberg bench-load soak faults simulate soundness
+.PHONY: help setup jars jar wheel demo test test-jvm test-python campaign docs docs-site lint check format bench-planning bench-matrix bench-kernel bench-pruning bench-footers bench-tpch bench-atlas bench-strategies bench-report clean tools demo-ingest soak-ingest bench-ingest guards bench-pyiceberg bench-serve bench-load soak faults simulate soundness
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -145,6 +145,11 @@ bench-pyiceberg: setup ## plans of readers without Spark over metadata of 100,00
 	$(BIN)/pip install --quiet --disable-pip-version-check -r benchmarks/readers/requirements.txt
 	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.AtlasTable $(call work,readers)/db/atlas $(if $(QUICK),10000,100000)"
 	cd benchmarks && ../$(BIN)/python -m readers ../$(call work,readers) ../$(call result,readers,readers/results/readers.json) ../$(ICEBERG_JAR) $(if $(QUICK),2)
+
+bench-serve: setup ## plans over the REST protocol, metadata of 20,000 and 100,000 files: the index, a server without one, PyIceberg (10 minutes)
+	for files in $(if $(QUICK),2000,20000 100000); do \
+	  dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.AtlasTable $(call work,serve)/$$files/db/atlas $$files"; done
+	cd benchmarks && ../$(BIN)/python -m serve ../$(call work,serve) ../$(call result,serve,serve/results/serve.json) ../$(ICEBERG_JAR) $(if $(QUICK),5 2000,20 20000 100000)
 
 bench-strategies: ## seven ways to keep an index beside a stream (about an hour)
 	dev/sbt "strategiesBenchmark/run $(call work,strategies) $(call result,strategies,strategies/results/strategies.json) $(if $(QUICK),20000 1000:2,430000 1000:30 100000:30 1000000:30)"

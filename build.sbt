@@ -124,10 +124,17 @@ def jarOf(artifact: String, packages: String*): Seq[Setting[_]] = Seq(
   assembly / test := {}
 )
 
-lazy val insight = (project in file("jvm/insight"))
-  .dependsOn(spark % "compile->compile;test->test;provided->provided")
+/** The planner behind Iceberg's REST protocol. As in jvm/iceberg, Spark completes the shaded runtime. */
+lazy val server = (project in file("jvm/server"))
+  .dependsOn(iceberg % "compile->compile;test->test;provided->provided")
   .settings(testSettings)
-  .settings(jarOf("spark", "core", "iceberg", "spark", "insight"))
+  .settings(name := "zonemap-server", libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql, sqliteJdbc))
+
+// The jar of the planner also has the server, which diagnosis cannot name: it is on the class path of the jar alone.
+lazy val insight = (project in file("jvm/insight"))
+  .dependsOn(spark % "compile->compile;test->test;provided->provided", server % "runtime->compile")
+  .settings(testSettings)
+  .settings(jarOf("spark", "core", "iceberg", "spark", "insight", "server"))
   .settings(name := "zonemap-insight")
 
 lazy val ingest = (project in file("jvm/ingest"))
@@ -183,6 +190,7 @@ lazy val ingestSpark = (project in file("jvm/ingest-spark"))
 lazy val house = (project in file("jvm/house"))
   .dependsOn(
     insight % "compile->compile;test->test;provided->provided",
+    server,
     ingestSpark % "compile->compile;test->test;provided->provided")
   .settings(testSettings)
   .settings(name := "zonemap-house", publish / skip := true, libraryDependencies += archUnit)
@@ -245,5 +253,5 @@ lazy val benchmarks = (project in file("benchmarks"))
   .settings(name := "zonemap-benchmarks", publish / skip := true)
 
 lazy val root = (project in file("."))
-  .aggregate(core, iceberg, spark, insight, ingest, ingestKafka, ingestSpark, house)
+  .aggregate(core, iceberg, server, spark, insight, ingest, ingestKafka, ingestSpark, house)
   .settings(name := "zonemap", publish / skip := true)

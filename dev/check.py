@@ -36,6 +36,7 @@ ROOT = Path(__file__).resolve().parent.parent
 MODULES = {
     "core": "core",
     "iceberg": "iceberg",
+    "server": "server",
     "spark": "spark",
     "insight": "insight",
     "ingest": "ingest",

@@ -46,6 +46,7 @@ TOGETHER = (
     ("tests",),  # python/tests
     ("campaign",),
     ("catalogs",),
+    ("server",),
     ("soak",),
 )
 

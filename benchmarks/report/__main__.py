@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from report import atlas, ingest, kernel, load, matrix, pages, planning, pruning, readers, strategies, tpch
+from report import atlas, ingest, kernel, load, matrix, pages, planning, pruning, readers, serve, strategies, tpch
 
 SUITES = {
     planning: "planning/results/planning.json",
@@ -20,6 +20,7 @@ SUITES = {
     atlas: "atlas/results/atlas.json",
     ingest: "ingest/results/ingest.json",
     readers: "readers/results/readers.json",
+    serve: "serve/results/serve.json",
     load: "load/results/load.json",
 }
 HEAD = """<!-- Generated from benchmarks/*/results by `make bench-report`: do not edit. -->

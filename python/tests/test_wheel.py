@@ -18,7 +18,7 @@ import zonemap
 JARS = {
     "zonemap-spark": {
         *("zonemap/spark/ZoneMapExtension", "zonemap/spark/ZoneMapCatalog", "zonemap/spark/ZoneMapExplain"),
-        *("zonemap/spark/PlanningCounters", "zonemap/insight/InsightPart"),
+        *("zonemap/spark/PlanningCounters", "zonemap/insight/InsightPart", "zonemap/server/ServeProcess"),
     },
     "zonemap-ingest-spark": {
         *("zonemap/ingest/spark/ZoneMapIngestSource", "zonemap/ingest/spark/IngestPart"),
@@ -27,7 +27,7 @@ JARS = {
 }
 #: The packages of classes in each jar.
 PACKAGES = {
-    "zonemap-spark": ("zonemap/core/", "zonemap/iceberg/", "zonemap/spark/", "zonemap/insight/"),
+    "zonemap-spark": tuple(f"zonemap/{name}/" for name in ("core", "iceberg", "spark", "insight", "server")),
     "zonemap-ingest-spark": ("zonemap/ingest/",),
 }
 

@@ -69,7 +69,7 @@ def test_the_group_has_the_commands_of_all_modules_and_no_module_is_long() -> No
             "drop-index",
         ),
         *("why-not", "clustering", "advise", "planned-scans", "verify", "report"),
-        *("follow", "commit-loop"),
+        *("follow", "commit-loop", "serve"),
         *("ingest-status", "ingest-commit", "ingest-pause", "ingest-resume", "ingest-wait", "ingest-quarantined"),
         *("ingest-requeue", "ingest-discard", "ingest-reset", "ingest-collect-garbage"),
     }

@@ -37,7 +37,7 @@ def test_spark_submit_gets_the_class_the_jars_the_confs_and_the_tables(jar: Path
     found = command("spark.sql.catalog.lake.uri=jdbc:a=b", "spark.jars=driver.jar", iceberg=str(runtime))
     home = spark_installation.home()
     assert home is not None and found.words[0] == str(home / "bin" / "spark-submit") and Path(found.words[0]).is_file()
-    assert found.words[-6:] == [committer.MAIN_CLASS, "spark-internal", "2.5", "json", "lake.db.t", "lake.db.u"]
+    assert found.words[-6:] == [committer.PROGRAM.main_class, "spark-internal", "2.5", "json", "lake.db.t", "lake.db.u"]
     confs = confs_of(found)
     ingest = jar.with_name(jar.name.replace("zonemap-spark", "zonemap-ingest-spark"))
     assert confs["spark.jars"] == f"driver.jar,{jar},{ingest},{runtime}"

@@ -8,7 +8,7 @@ import warnings
 
 import click
 
-from zonemap.commands import diagnose, index, loops, queue, sessions
+from zonemap.commands import diagnose, index, loops, queue, serve, sessions
 from zonemap.commands import doctor as checks
 from zonemap.commands.output_format import output_of
 from zonemap.common.errors import ZonemapError
@@ -81,7 +81,7 @@ def doctor(session: bool, settings: tuple[str, ...], remote: str | None, iceberg
         sys.exit(1)
 
 
-for command in (*index.COMMANDS, *diagnose.COMMANDS, *loops.COMMANDS, *queue.COMMANDS):
+for command in (*index.COMMANDS, *diagnose.COMMANDS, *loops.COMMANDS, *queue.COMMANDS, *serve.COMMANDS):
     cli.add_command(command)
 
 

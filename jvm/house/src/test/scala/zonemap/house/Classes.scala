@@ -10,7 +10,8 @@ import com.tngtech.archunit.core.importer.ClassFileImporter
 private[house] object Classes {
 
   /** The folders of jvm/ with classes of the product. */
-  val Modules: Seq[String] = Seq("core", "iceberg", "spark", "insight", "ingest", "ingest-kafka", "ingest-spark")
+  val Modules: Seq[String] =
+    Seq("core", "iceberg", "server", "spark", "insight", "ingest", "ingest-kafka", "ingest-spark")
 
   lazy val all: JavaClasses = imported(Modules)
 

@@ -36,14 +36,14 @@ class LayersTest extends AnyFunSuite {
     }
   }
 
-  for (module <- Seq("core", "iceberg", "ingest", "ingest-kafka"))
+  for (module <- Seq("core", "iceberg", "server", "ingest", "ingest-kafka"))
     test(s"$module: no class uses a type of Spark") {
       val uses = LayersTest.uses(Classes.of(module).asScala, "org.apache.spark")
       assert(uses.isEmpty, uses.mkString("\n", "\n", "\n"))
     }
 
   test("the planner names neither diagnosis nor ingestion") {
-    for (module <- Seq("core", "iceberg", "spark"); other <- Seq("zonemap.insight", "zonemap.ingest"))
+    for (module <- Seq("core", "iceberg", "spark"); other <- Seq("zonemap.insight", "zonemap.ingest", "zonemap.server"))
       assert(LayersTest.uses(Classes.of(module).asScala, other).isEmpty, module)
     assert(LayersTest.uses(Classes.of("insight").asScala, "zonemap.ingest").isEmpty)
   }

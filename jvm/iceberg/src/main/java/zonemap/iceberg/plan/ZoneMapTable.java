@@ -5,8 +5,10 @@ import java.util.List;
 import org.apache.iceberg.BaseTable;
 import org.apache.iceberg.BatchScan;
 import org.apache.iceberg.ImmutableTableScanContext;
+import org.apache.iceberg.Schema;
 import org.apache.iceberg.SerializableTable;
 import org.apache.iceberg.TableOperations;
+import org.apache.iceberg.TableScan;
 import org.apache.iceberg.metrics.MetricsReporter;
 import zonemap.core.predicate.Predicate;
 import zonemap.iceberg.prune.FirstRows;
@@ -20,7 +22,7 @@ import zonemap.iceberg.upkeep.UpkeepProcess;
  * An Iceberg table whose batch scans are planned from the zonemap index when it covers their snapshot, and by Iceberg
  * otherwise.
  *
- * <p>Only {@link #newBatchScan()} differs from the table that it replaces. {@code newScan()} is Iceberg's own on
+ * <p>Only {@link #newBatchScan()} and {@link #newScan(long, Schema)} use the index. {@code newScan()} is Iceberg's own on
  * purpose: maintenance and metadata deletes use it. Executors never load this class: it serializes as Iceberg's
  * serializable table.
  */
@@ -176,6 +178,23 @@ public final class ZoneMapTable extends BaseTable {
     return new ZoneMapBatchScan(
         new ZoneMapTableScan(
             this, schema(), ImmutableTableScanContext.builder().metricsReporter(reporter()).build()));
+  }
+
+  /**
+   * Returns a scan of a snapshot for a planner without Spark. Unlike {@code newScan().useSnapshot(id)}, the caller
+   * chooses the schema: Iceberg's scan of a branch takes that of the table, and time travel that of the snapshot.
+   *
+   * @param snapshotId the snapshot the relation is pinned to
+   * @param schema the columns that the filter and the projection may name
+   */
+  public TableScan newScan(long snapshotId, Schema schema) {
+    return new ZoneMapTableScan(
+        this,
+        schema,
+        ImmutableTableScanContext.builder()
+            .snapshotId(snapshotId)
+            .metricsReporter(reporter())
+            .build());
   }
 
   /**

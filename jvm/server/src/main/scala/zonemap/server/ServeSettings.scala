@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+package zonemap.server
+
+import java.net.{InetAddress, InetSocketAddress}
+import java.nio.charset.StandardCharsets.UTF_8
+import java.security.{MessageDigest, SecureRandom}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.iceberg.{CatalogProperties, CatalogUtil}
+import org.apache.iceberg.rest.RESTCatalog
+import org.apache.iceberg.shaded.com.fasterxml.jackson.databind.JsonNode
+import org.apache.iceberg.util.JsonUtil
+
+import zonemap.iceberg.settings.{PlannerSettings, UpkeepMode}
+
+/**
+ * How a server is started.
+ *
+ * @param name the name of the catalog behind the server
+ * @param catalog the properties of the catalog behind the server
+ * @param token what callers must send, if the catalog is not a REST catalog
+ * @param key signs plan-ids and plan-tasks
+ */
+private[server] final class ServeSettings(
+    val name: String,
+    val catalog: Map[String, String],
+    val address: InetSocketAddress,
+    val planner: PlannerSettings,
+    val token: Option[String],
+    val key: Array[Byte],
+    val plans: Int) {
+
+  /** Whether the catalog behind the server decides who may load which table. */
+  def isRest: Boolean =
+    catalog.get(CatalogUtil.ICEBERG_CATALOG_TYPE).exists(_.equalsIgnoreCase(CatalogUtil.ICEBERG_CATALOG_TYPE_REST)) ||
+      catalog.get(CatalogProperties.CATALOG_IMPL).contains(classOf[RESTCatalog].getName)
+}
+
+private[server] object ServeSettings {
+
+  /** @throws IllegalArgumentException if a setting cannot be used */
+  def parse(json: String): ServeSettings = {
+    val node = JsonUtil.mapper().readTree(json)
+    def text(name: String): Option[String] = Option(node.get(name)).filterNot(_.isNull).map(_.asText())
+    val catalog = node.get("catalog").properties().asScala.map(e => e.getKey -> e.getValue.asText()).toMap
+    val planner = PlannerSettings(
+      upkeep = upkeepOf(text("upkeep").getOrElse("memory")),
+      storeLocation = text("store-location"),
+      hotMaxBytes = number(node, "hot-max-bytes").getOrElse(PlannerSettings().hotMaxBytes)
+    )
+    val host = InetAddress.getByName(text("host").getOrElse("127.0.0.1"))
+    val found = new ServeSettings(
+      text("catalog-name").getOrElse("zonemap"),
+      catalog,
+      new InetSocketAddress(host, number(node, "port").getOrElse(8182L).toInt),
+      planner,
+      text("token"),
+      text("key").fold(random())(key => MessageDigest.getInstance("SHA-256").digest(key.getBytes(UTF_8))),
+      number(node, "max-plans").getOrElse(8L).toInt
+    )
+    if (!host.isLoopbackAddress && !found.isRest && found.token.isEmpty)
+      refuse(
+        s"Cannot listen at '${host.getHostAddress}': the catalog does not know its callers. Set ZONEMAP_SERVE_TOKEN.")
+    if (found.isRest && found.token.isDefined)
+      refuse(
+        "Cannot use a token of the server: the REST catalog decides who its callers are. Unset ZONEMAP_SERVE_TOKEN.")
+    found
+  }
+
+  private def number(node: JsonNode, name: String): Option[Long] =
+    Option(node.get(name)).filterNot(_.isNull).map(_.asLong())
+
+  private def upkeepOf(name: String): UpkeepMode = name match {
+    case "off"    => UpkeepMode.Off
+    case "memory" => UpkeepMode.Memory
+    case "auto"   => UpkeepMode.Auto
+    case other    => refuse(s"Cannot use the upkeep '$other': it is not off, memory or auto.")
+  }
+
+  private def refuse(message: String): Nothing = throw new IllegalArgumentException(message)
+
+  private def random(): Array[Byte] = {
+    val key = new Array[Byte](32)
+    new SecureRandom().nextBytes(key)
+    key
+  }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+package zonemap.server
+
+import java.net.{InetAddress, URI}
+import java.net.http.{HttpClient, HttpRequest, HttpResponse}
+
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
+import org.apache.iceberg.util.JsonUtil
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.server.http.Limits
+
+class PlanServerTest extends AnyFunSuite {
+  private val http = HttpClient.newHttpClient()
+  private val table = "/v1/namespaces/db/tables/t"
+
+  private def settings(json: String) = ServeSettings.parse(json)
+
+  /** A server before a catalog, and what sends it a request: method, path, Authorization and body. */
+  private def serving[A](test: (FakeCatalog, (String, String, String, String) => HttpResponse[String]) => A): A =
+    Using.resource(new FakeCatalog) { catalog =>
+      val found = settings(s"""{"catalog":{"type":"rest","uri":"${catalog.uri}"},"port":0}""")
+      Using.resource(ServeProcess.start(found, Limits())) { server =>
+        def send(method: String, path: String, authorization: String, body: String): HttpResponse[String] = {
+          val request = HttpRequest
+            .newBuilder(URI.create(s"http://127.0.0.1:${server.port}$path"))
+            .method(method, HttpRequest.BodyPublishers.ofString(body))
+            .header("Authorization", authorization)
+            .header("X-Asked", "kept")
+          http.send(request.build(), HttpResponse.BodyHandlers.ofString())
+        }
+        test(catalog, send)
+      }
+    }
+
+  test("the catalog is asked as the caller before each plan, and not only before the first") {
+    serving { (catalog, send) =>
+      val plan = send("POST", s"$table/plan", "Bearer anna", "{}")
+      assert(plan.statusCode == 200)
+      val id = JsonUtil.mapper().readTree(plan.body).get("plan-id").asText()
+      assert(send("GET", s"$table/plan/$id", "Bearer anna", "").statusCode == 200)
+      assert(catalog.loads.size == 2 && catalog.loads.forall(_.headers("authorization") == "Bearer anna"))
+      assert(catalog.loads.map(_.headers.get("if-none-match")) == Seq(None, Some("\"one\"")))
+      val loads = Seq(("POST", "/plan", "{}"), ("GET", s"/plan/$id", ""), ("POST", "/tasks", """{"plan-task":"x"}"""))
+      for ((method, below, body) <- loads) {
+        assert(send(method, table + below, "Bearer bert", body).statusCode == 403, below)
+        assert(catalog.loads.last.headers("authorization") == "Bearer bert")
+      }
+      catalog.admitted = Set.empty
+      for ((method, below, body) <- loads)
+        assert(send(method, table + below, "Bearer anna", body).statusCode == 403, below)
+      assert(send("DELETE", s"$table/plan/$id", "Bearer anna", "").statusCode == 403)
+    }
+  }
+
+  test("other requests and their answers are passed on as they are") {
+    serving { (catalog, send) =>
+      val answer = send("POST", "/v1/namespaces/a%1Fb/tables/x%2Fy?q=%20z", "Bearer carl", "{\"é\" : 1.50}")
+      assert(answer.statusCode == 409 && answer.body == "not understood: é {\"é\" : 1.50}")
+      assert(answer.headers.firstValue("x-own").get == "kept")
+      val seen = catalog.requests.asScala.toSeq.last
+      assert(seen.method == "POST" && seen.path == "/v1/namespaces/a%1Fb/tables/x%2Fy?q=%20z")
+      assert(seen.headers("authorization") == "Bearer carl" && seen.headers("x-asked") == "kept")
+    }
+  }
+
+  test("a table without an index is loaded as the catalog returns it, and the config lists the plans") {
+    serving { (_, send) =>
+      val loaded = send("GET", table, "Bearer anna", "")
+      assert(loaded.statusCode == 200 && loaded.body.endsWith(""""config":{}}"""))
+      assert(send("GET", "/v1/config", "Bearer anna", "").body.contains("/tables/{table}/plan"))
+    }
+  }
+
+  test("a table that the catalog itself plans is planned by it") {
+    serving { (catalog, send) =>
+      catalog.endpoints = upstream.TableJson.PlanEndpoints.map(_.toString) :+ catalog.endpoints.head
+      catalog.config = """{"scan-planning-mode":"server"}"""
+      assert(send("POST", s"$table/plan", "Bearer anna", "{}").statusCode == 409)
+      assert(catalog.requests.asScala.toSeq.last.path == s"$table/plan")
+    }
+  }
+
+  test("settings that would let everybody in are refused") {
+    def refused(json: String) = intercept[IllegalArgumentException](ServeProcess.start(settings(json), Limits()))
+    for (key <- Seq("token", "credential", "header.Authorization", "rest.auth.type"))
+      assert(refused(s"""{"catalog":{"type":"rest","uri":"http://x","$key":"y"}}""").getMessage.contains(s"'$key'"))
+    assert(refused("""{"catalog":{"type":"hadoop"},"host":"0.0.0.0"}""").getMessage.contains("ZONEMAP_SERVE_TOKEN"))
+    assert(refused("""{"catalog":{"type":"rest","uri":"http://x"},"token":"y"}""").getMessage.contains("Unset"))
+    for (rest <- Seq(""""type":"REST"""", """"catalog-impl":"org.apache.iceberg.rest.RESTCatalog""""))
+      assert(settings(s"""{"catalog":{$rest}}""").isRest)
+    assert(settings("""{"catalog":{"type":"jdbc"}}""").address.getAddress == InetAddress.getByName("127.0.0.1"))
+    assert(settings("""{"catalog":{"type":"hadoop"},"host":"0.0.0.0","token":"y"}""").address.getPort == 8182)
+  }
+}

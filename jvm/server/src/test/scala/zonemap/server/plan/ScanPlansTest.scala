@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+package zonemap.server.plan
+
+import java.nio.ByteBuffer
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+
+import org.apache.iceberg.{DataFile, Schema}
+import org.apache.iceberg.exceptions.{NoSuchPlanIdException, NoSuchPlanTaskException, ValidationException}
+import org.apache.iceberg.shaded.com.fasterxml.jackson.databind.JsonNode
+import org.apache.iceberg.types.Types
+import org.apache.iceberg.util.JsonUtil
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.iceberg.build.LocalRunner
+import zonemap.iceberg.report.{PlanListener, PlanMode, PlanReport}
+import zonemap.iceberg.settings.PlannerSettings
+import zonemap.iceberg.testing.{OwnProcess, Stats, TestFiles, TestTable}
+import zonemap.server.http.{Caller, Limits, Refusal}
+
+class ScanPlansTest extends AnyFunSuite with OwnProcess {
+  private val schema = new Schema(Types.NestedField.required(1, "id", Types.LongType.get))
+  private val settings = PlannerSettings()
+  private var now = 1000L
+  private val tokens = new PlanTokens("key".getBytes, 500, () => now)
+  private val anna = new Caller(Some("Bearer anna"))
+  private val bert = new Caller(Some("Bearer bert"))
+
+  private def plans(limits: Limits = Limits()) = new ScanPlans(process.now, settings, tokens, limits)
+
+  private def as(caller: Caller, table: TestTable, name: String = "db.t") = new PlannedTable(table.load(), name, caller)
+
+  private def file(table: TestTable, place: Int): DataFile =
+    TestFiles.data(table, Map("id" -> Stats.range(place * 10L, place * 10L + 9)), path = s"mem://lake/f$place.parquet")
+
+  /** A table of files with ten ids each. */
+  private def tableOf(files: Int, version: Int = 2): TestTable = {
+    val table = TestTable.create(schema, formatVersion = version)
+    (0 until files).grouped(7).foreach(part => table.append(part.map(file(table, _)): _*))
+    table
+  }
+
+  private def indexed(table: TestTable): TestTable = {
+    process.admin.build(table.load(), table.current, settings, new LocalRunner(_)): Unit
+    table
+  }
+
+  private def read(answer: Array[Byte]): JsonNode = JsonUtil.mapper().readTree(answer)
+
+  private def paths(answer: JsonNode): Seq[String] =
+    answer.get("file-scan-tasks").asScala.map(_.get("data-file").get("file-path").asText()).toSeq
+
+  private def request(text: String): Array[Byte] = text.getBytes("UTF-8")
+
+  private def fetch(planTask: JsonNode): Array[Byte] =
+    request(JsonUtil.mapper().createObjectNode().set("plan-task", planTask).toString)
+
+  /** The modes of the plans that `work` makes. */
+  private def modes(work: => Any): Seq[PlanMode] = {
+    val found = mutable.ArrayBuffer.empty[PlanMode]
+    process.index.planLog.listen(new PlanListener {
+      override def planned(report: PlanReport): Unit = found += report.mode: Unit
+    })
+    work: Unit
+    found.toSeq
+  }
+
+  test("a filter keeps the files that may match, from the index") {
+    val table = indexed(tableOf(20))
+    val seen = modes {
+      val answer = read(plans().plan(as(anna, table), request("""{"filter":{"type":"eq","term":"id","value":57}}""")))
+      assert(answer.get("status").asText() == "completed")
+      assert(paths(answer) == Seq("mem://lake/f5.parquet"))
+      assert(!answer.has("plan-tasks"))
+    }
+    assert(seen == Seq(PlanMode.Exact))
+  }
+
+  test("pages have each data file once, also if another planner makes the later ones") {
+    val table = indexed(tableOf(60))
+    val few = plans(Limits(pageTasks = 9))
+    val answer = read(few.plan(as(anna, table), request("{}")))
+    assert(paths(answer).isEmpty)
+    val planTasks = answer.get("plan-tasks").asScala.toSeq
+    assert(planTasks.size == 7)
+    val seen = modes {
+      val (before, after) = planTasks.splitAt(3)
+      val first = before.flatMap(task => paths(read(few.tasks(as(anna, table), fetch(task)))))
+      // a commit, and a process that does not know the table
+      table.append(file(table, 60)): Unit
+      process.restart()
+      val anew = plans(Limits(pageTasks = 9))
+      val second = after.flatMap(task => paths(read(anew.tasks(as(anna, table), fetch(task)))))
+      assert((first ++ second).sorted == (0 until 60).map(place => s"mem://lake/f$place.parquet").sorted)
+      assert(first.nonEmpty && second.nonEmpty)
+    }
+    assert(seen == Seq.fill(3)(PlanMode.Exact))
+  }
+
+  test("a plan has as many pages as allowed") {
+    val table = tableOf(30)
+    val answer = read(plans(Limits(pageTasks = 2, maxPages = 3)).plan(as(anna, table), request("{}")))
+    assert(answer.get("plan-tasks").size == 3)
+  }
+
+  test("tokens open for their caller, their table, and their kind only, until they expire") {
+    val table = tableOf(10)
+    val few = plans(Limits(pageTasks = 5))
+    val answer = read(few.plan(as(anna, table), request("{}")))
+    val (task, id) = (answer.get("plan-tasks").get(0), answer.get("plan-id").asText())
+    def tasks(of: PlannedTable, body: Array[Byte]) = few.tasks(of, body)
+    assert(paths(read(tasks(as(anna, table), fetch(task)))).nonEmpty)
+    assert(read(few.result(as(anna, table), id)).get("plan-tasks").size == 2)
+    few.cancel(as(anna, table), id)
+    val forged = JsonUtil.mapper().createObjectNode().textNode(task.asText().reverse)
+    val ofId = JsonUtil.mapper().createObjectNode().textNode(id)
+    for (other <- Seq(
+        as(bert, table) -> task,
+        as(new Caller(None), table) -> task,
+        as(anna, table, "db.u") -> task,
+        as(anna, tableOf(1)) -> task,
+        as(anna, table) -> forged,
+        as(anna, table) -> ofId
+      ))
+      assertThrows[NoSuchPlanTaskException](tasks(other._1, fetch(other._2)))
+    assertThrows[NoSuchPlanIdException](few.result(as(bert, table), id))
+    assertThrows[NoSuchPlanIdException](few.cancel(as(anna, table), task.asText()))
+    now += 500
+    try assertThrows[NoSuchPlanTaskException](tasks(as(anna, table), fetch(task)))
+    finally now -= 500
+  }
+
+  test("deletion vectors that share a Puffin file stay with their data files") {
+    val table = TestTable.create(schema, formatVersion = 3)
+    val files = (0 until 3).map(file(table, _))
+    table.append(files: _*): Unit
+    table.delete(files.zipWithIndex.map { case (of, place) =>
+      TestFiles.vector(table, of, "mem://lake/shared.puffin", 4L + 40 * place)
+    }: _*): Unit
+    val answer = read(plans().plan(as(anna, indexed(table)), request("{}")))
+    val vectors = answer.get("delete-files")
+    assert(vectors.size == 3)
+    for (task <- answer.get("file-scan-tasks").asScala) {
+      val references = task.get("delete-file-references")
+      assert(references.size == 1)
+      val vector = vectors.get(references.get(0).asInt())
+      assert(vector.get("referenced-data-file") == task.get("data-file").get("file-path"))
+    }
+  }
+
+  test("an incremental scan has the files after its start, and asked statistics come from Iceberg") {
+    val table = tableOf(14)
+    val ids = table.load().snapshots().asScala.map(_.snapshotId()).toSeq
+    val body = s"""{"start-snapshot-id":${ids.head},"end-snapshot-id":${ids.last}}"""
+    val answer = read(plans().plan(as(anna, table), request(body)))
+    assert(paths(answer).sorted == (7 until 14).map(place => s"mem://lake/f$place.parquet").sorted)
+    val stats = read(plans().plan(as(anna, indexed(table)), request("""{"stats-fields":["id"]}""")))
+    val tasks = stats.get("file-scan-tasks").asScala.toSeq
+    assert(tasks.nonEmpty && tasks.forall(_.get("data-file").has("lower-bounds")))
+  }
+
+  test("names that were swapped are those of the table, unless the request asks for the snapshot's") {
+    val two = new Schema(
+      Types.NestedField.required(1, "a", Types.LongType.get),
+      Types.NestedField.required(2, "b", Types.LongType.get))
+    val table = TestTable.create(two)
+    val old = table.append((0 until 4).map { place =>
+      val stats = Map("a" -> Stats.range(place * 10L, place * 10L + 9), "b" -> Stats.range(1000L, 1009L))
+      TestFiles.data(table, stats, path = s"mem://lake/f$place.parquet")
+    }: _*)
+    for ((before, after) <- Seq("a" -> "c", "b" -> "a", "c" -> "b"))
+      table.load().updateSchema().renameColumn(before, after).commit()
+    def kept(more: String) =
+      paths(read(plans().plan(as(anna, indexed(table)), request(s"""{"snapshot-id":${old.snapshotId()},$more}"""))))
+    val filter = """"filter":{"type":"lt","term":"b","value":10}"""
+    assert(kept(filter) == Seq("mem://lake/f0.parquet"))
+    assert(kept(s"$filter,\"use-snapshot-schema\":true").isEmpty)
+  }
+
+  test("a file is kept if the reader of some client may find a row in it") {
+    val doubles = new Schema(Types.NestedField.required(1, "d", Types.DoubleType.get))
+    val table = TestTable.create(doubles)
+    def made(name: String, stats: Stats) = TestFiles.data(table, Map("d" -> stats), path = s"mem://lake/$name")
+    table.append(
+      made("zero", Stats.range(-0.0, -0.0).copy(nans = Some(0))),
+      made("nan", Stats.range(6.0, 9.0).copy(nans = Some(1))),
+      made("plain", Stats.range(6.0, 9.0).copy(nans = Some(0)))
+    ): Unit
+    indexed(table): Unit
+    def kept(filter: String) = paths(read(plans().plan(as(anna, table), request(s"""{"filter":$filter}"""))))
+    val cases = Seq(
+      """{"type":"not-in","term":"d","values":[0.0,5.0]}""" -> Set("zero", "nan", "plain"),
+      """{"type":"lt","term":"d","value":0.0}""" -> Set("zero", "nan", "plain"),
+      """{"type":"not","child":{"type":"gt","term":"d","value":5.0}}""" -> Set("zero", "nan"),
+      """{"type":"gt","term":"d","value":5.5}""" -> Set("nan", "plain"),
+      """{"type":"eq","term":"d","value":5.5}""" -> Set.empty[String]
+    )
+    for ((filter, files) <- cases) assert(kept(filter).map(_.stripPrefix("mem://lake/")).toSet == files, filter)
+    val task =
+      read(plans().plan(as(anna, table), request(s"""{"filter":${cases(1)._1}}"""))).get("file-scan-tasks").get(0)
+    assert(task.get("residual-filter").toString == cases(1)._1)
+  }
+
+  test("literals of binary columns are hexadecimal texts, as in the protocol") {
+    val binary = new Schema(Types.NestedField.required(1, "b", Types.BinaryType.get))
+    val table = TestTable.create(binary)
+    val bounds = Stats.range(ByteBuffer.wrap(Array[Byte](1, 2)), ByteBuffer.wrap(Array[Byte](1, 9)))
+    table.append(TestFiles.data(table, Map("b" -> bounds))): Unit
+    def kept(value: String) =
+      paths(read(plans().plan(as(anna, table), request(s"""{"filter":{"type":"eq","term":"b","value":"$value"}}"""))))
+    assert(kept("0105").size == 1 && kept("02").isEmpty)
+    assert(intercept[Refusal](kept("xyz")).status == 400)
+  }
+
+  test("an empty table, an unknown snapshot and an unknown column") {
+    val empty = TestTable.create(schema)
+    assert(paths(read(plans().plan(as(anna, empty), request("{}")))).isEmpty)
+    assert(!plans().covers(empty.load()))
+    val table = tableOf(1)
+    assert(intercept[Refusal](plans().plan(as(anna, table), request("""{"snapshot-id":1}"""))).status == 400)
+    assertThrows[ValidationException](
+      plans().plan(as(anna, table), request("""{"filter":{"type":"is-null","term":"other"}}""")))
+  }
+
+  test("a table counts as covered if it has an index, and asking indexes nothing") {
+    val table = tableOf(3)
+    assert(!plans().covers(table.load()))
+    assert(process.now.await(5000) && !plans().covers(table.load()))
+    assert(plans().covers(indexed(table).load()))
+  }
+
+  test("malformed requests, deep filters and long filters are refused") {
+    val table = as(anna, tableOf(1))
+    val deep = """{"type":"not","child":""" * 300 + "true" + "}" * 300
+    val long = s"""{"type":"in","term":"id","values":[${(0 until 200).mkString(",")}]}"""
+    val limits = Limits(filterLiterals = 50)
+    for (body <- Seq("", "[]", "{", "null", "{\"filter\":7}", s"""{"filter":$deep}""", s"""{"filter":$long}"""))
+      assert(intercept[Refusal](plans(limits).plan(table, request(body))).status == 400, body.take(40))
+    for (body <- Seq("", "{}", "{\"plan-task\":1}"))
+      assert(intercept[Refusal](plans().tasks(table, request(body))).status == 400, body)
+  }
+
+  test("a plan that takes too long, and one without a place, are refused") {
+    val table = as(anna, tableOf(3))
+    assert(intercept[Refusal](plans(Limits(requestMillis = -1)).plan(table, request("{}"))).status == 503)
+    assert(intercept[Refusal](plans(Limits(plans = 0, planWaitMillis = 1)).plan(table, request("{}"))).status == 503)
+  }
+}
