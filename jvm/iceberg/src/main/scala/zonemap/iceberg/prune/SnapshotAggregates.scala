@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+package zonemap.iceberg.prune
+
+import zonemap.core.column.Bitmap
+import zonemap.core.segment.Segment
+import zonemap.iceberg.snapshot.SnapshotIndex
+
+/**
+ * Evaluates aggregates over all files that may hold a row of a query, before the scan is planned (SOUNDNESS, S150). It
+ * makes no task and reads no path. Without a group and a filter it takes O(segments), else O(files).
+ *
+ * Used by one thread, once.
+ */
+private[zonemap] final class SnapshotAggregates(question: AggregateQuestion, index: SnapshotIndex, trust: BoundsTrust) {
+  private val totals = new AggregateTotals(question.aggregates)
+  private val complete = new CompleteFiles(index, question.filter, trust)
+
+  /**
+   * The result of each group. `None` if a row of some file may fail the condition or be deleted, if a result is not
+   * proven, or if there are too many groups. Deletes that refer to single files would have to be looked up by path, so
+   * the planned scan does it.
+   *
+   * @param files all files that may hold a row for which the condition is TRUE
+   */
+  def answer(files: FileSet): Option[Seq[GroupAnswer]] =
+    Option
+      .when(files.count > 0 && !index.deletes.hasPaths && files.rows.forall { case (segment, rows) =>
+        rows.isEmpty || (complete.allMatch(segment, rows) == rows && add(segment, rows))
+      })(totals.groups)
+
+  /** Adds files of which all rows match; false if one of them has no proven result. */
+  private def add(segment: Segment, files: Bitmap): Boolean = {
+    val results = new SegmentResults(segment, question, trust)
+    results.areProven(files) && {
+      if (question.grouping.isEmpty)
+        recordsOf(segment, files).flatMap(results.of(files, _)).exists { found =>
+          totals.add(Nil, found)
+          true
+        }
+      else addGroups(segment, files, results)
+    }
+  }
+
+  private def recordsOf(segment: Segment, files: Bitmap): Option[Long] =
+    if (!index.deletes.isEmpty) segment.totalOf(files)(complete.recordsOf(segment)(_))
+    else if (files.cardinality == segment.rows) segment.totalRecordCount
+    else segment.totalOf(files)(segment.recordCount)
+
+  private def addGroups(segment: Segment, files: Bitmap, results: SegmentResults): Boolean = {
+    val records = complete.recordsOf(segment)
+    files.toArray.forall { row =>
+      val counted = records(row)
+      val found = for {
+        key <- results.key(row) if counted > 0 && !totals.areTooMany
+        result <- results.of(row, counted)
+      } yield totals.add(key, result)
+      found.isDefined
+    } && !totals.areTooMany
+  }
+}
