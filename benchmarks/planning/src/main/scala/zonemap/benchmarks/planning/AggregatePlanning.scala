@@ -19,7 +19,7 @@ import zonemap.iceberg.upkeep.UpkeepProcess
 
 /**
  * Planning of COUNT, MIN and MAX by Spark, from SQL text to the splits of what is left to be read, over metadata-only
- * tables in one JVM: with the product off, on without aggregates from the index, and on, by turns.
+ * tables in one JVM, with the product off and on by turns.
  *
  * Usage: `AggregatePlanning <work folder> <result.json> <rounds> <files>...`
  */
@@ -28,12 +28,8 @@ object AggregatePlanning {
   /** The runs of each variant before the measured ones. */
   private val WarmUp = 8
 
-  private val Variants: Seq[(String, Map[String, String])] = Seq(
-    "stock" -> Map("spark.sql.zonemap.enabled" -> "false"),
-    "withoutAggregates" ->
-      Map("spark.sql.zonemap.enabled" -> "true", "spark.sql.zonemap.aggregates.enabled" -> "false"),
-    "index" -> Map("spark.sql.zonemap.enabled" -> "true", "spark.sql.zonemap.aggregates.enabled" -> "true")
-  )
+  private val Variants: Seq[(String, Map[String, String])] =
+    Seq("stock" -> Map("spark.sql.zonemap.enabled" -> "false"), "index" -> Map("spark.sql.zonemap.enabled" -> "true"))
 
   /** @param threadMillis CPU time of the calling thread */
   private final case class Planned(run: Run, threadMillis: Double, splits: Int)
@@ -43,10 +39,7 @@ object AggregatePlanning {
     val folder = Paths.get(arguments(0)).toAbsolutePath
     val spark = BenchmarkSession.withLake(
       folder.getParent.toString,
-      Map(
-        "spark.sql.zonemap.upkeep.mode" -> "off",
-        "spark.sql.adaptive.enabled" -> "false",
-        SlowFileSystem.sparkConf))
+      Map("spark.sql.zonemap.upkeep.mode" -> "off", "spark.sql.adaptive.enabled" -> "false", SlowFileSystem.sparkConf))
     val tables =
       try arguments.drop(3).toSeq.map(files => measureTable(spark, folder, files.toInt, arguments(2).toInt))
       finally spark.stop()
@@ -83,11 +76,12 @@ object AggregatePlanning {
   }
 
   private def measureQuery(spark: SparkSession, what: String, text: String, rounds: Int): java.util.Map[String, Any] = {
-    // planning of a large table takes seconds without aggregates from the index, so one warm-up run suffices there
+    // planning of a large table takes seconds with the product off, so one warm-up run suffices there
     val runs = Variants.map(_ => scala.collection.mutable.ArrayBuffer.empty[Planned])
     (0 until WarmUp + rounds).foreach { round =>
       val order = if (round % 2 == 0) Variants.indices else Variants.indices.reverse
-      order.foreach(i => if (round >= WarmUp || i == Variants.size - 1 || round == 0) runs(i) += plan(spark, text, Variants(i)._2))
+      order.foreach(i =>
+        if (round >= WarmUp || i == Variants.size - 1 || round == 0) runs(i) += plan(spark, text, Variants(i)._2))
     }
     val of = Variants.indices.map { i =>
       val kept = runs(i).takeRight(rounds).toSeq
@@ -116,9 +110,7 @@ object AggregatePlanning {
     val (splits, run) = Measure.run {
       val execution = spark.sql(text).asInstanceOf[Dataset[_]].queryExecution
       SQLExecution.withNewExecutionId(execution) {
-        execution.executedPlan
-          .collect { case scan: BatchScanExec => scan.inputRDD.getNumPartitions }
-          .sum
+        execution.executedPlan.collect { case scan: BatchScanExec => scan.inputRDD.getNumPartitions }.sum
       }
     }
     Planned(run, (threads.getCurrentThreadCpuTime - before) / 1e6, splits)

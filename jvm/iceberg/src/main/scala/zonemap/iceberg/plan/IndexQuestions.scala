@@ -6,6 +6,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.iceberg.{FileScanTask, Schema}
 import org.apache.iceberg.expressions.Expressions
 import org.apache.iceberg.metrics.ScanMetrics
+import org.apache.iceberg.types.TypeUtil
 import org.apache.iceberg.util.SnapshotUtil
 
 import zonemap.core.fact.FactKind
@@ -132,16 +133,17 @@ private[zonemap] object IndexQuestions {
       if table.hints.limit.isEmpty && table.hints.topK.isEmpty
       fitting <- fitting(question, snapshotSchema).toOption
       of = table.withFunctions(Predicate.and(table.hints.functions.toSeq :+ candidates: _*), "")
-      request = requestOf(table.pinned, schema, snapshotSchema)
+      read = Predicate.fieldIds(candidates) ++ fitting.fieldIds
+      request = requestOf(table.pinned, TypeUtil.select(schema, read.map(Int.box).asJava), snapshotSchema)
       found <- ScanPlanner.withoutTasks(of, request)(_.aggregates(fitting))
     } yield found
 
   /** A request for all files of the pinned snapshot that the hints of a table keep. */
-  private def requestOf(relation: PinnedRelation, schema: Schema, snapshotSchema: Schema): ScanRequest =
+  private def requestOf(relation: PinnedRelation, projection: Schema, snapshotSchema: Schema): ScanRequest =
     ScanRequest(
       relation.table,
       relation.table.snapshot(relation.snapshotId.get),
-      schema,
+      projection,
       snapshotSchema,
       () => relation.table.specs(),
       Expressions.alwaysTrue(),

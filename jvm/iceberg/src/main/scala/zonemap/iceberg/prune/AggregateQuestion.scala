@@ -47,7 +47,13 @@ private[zonemap] final case class GroupKey(column: ColumnRef, function: Option[K
 private[zonemap] final case class AggregateQuestion(
     filter: Predicate,
     grouping: Seq[GroupKey],
-    aggregates: Seq[FileAggregate])
+    aggregates: Seq[FileAggregate]) {
+
+  /** The columns that the condition, the keys and the aggregates name. */
+  def fieldIds: Set[Int] =
+    Predicate.fieldIds(filter) ++ grouping.map(_.column.fieldId) ++
+      aggregates.flatMap(FileAggregate.columnOf).map(_.fieldId)
+}
 
 /** The results of one group over whole files: counts, or values, which are null if no row has a value. */
 private[zonemap] final case class GroupAnswer(keys: Seq[ZoneValue], results: Seq[ZoneValue])

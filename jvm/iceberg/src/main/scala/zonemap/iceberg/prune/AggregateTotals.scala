@@ -7,20 +7,28 @@ import zonemap.core.value.{LongValue, ZoneValue, ZoneValues}
 
 /** Adds up the results of aggregates over parts of a table, by group (SOUNDNESS, S109). Not thread-safe. */
 private[prune] final class AggregateTotals(aggregates: Seq[FileAggregate]) {
-  private val byKey = mutable.LinkedHashMap.empty[Seq[ZoneValue], Array[ZoneValue]]
+  private val byKey = mutable.LinkedHashMap.empty[Seq[ZoneValue], GroupTotal]
 
   /** Whether there are more groups than a plan can hold. */
   def areTooMany: Boolean = byKey.size > AggregateTotals.MaxGroups
 
-  def groups: Seq[GroupAnswer] = byKey.iterator.map { case (key, results) => GroupAnswer(key, results.toSeq) }.toSeq
+  def groups: Seq[GroupAnswer] = byKey.iterator.map { case (key, total) => GroupAnswer(key, total.results) }.toSeq
 
-  /** Adds the results of one part to its group. */
-  def add(key: Seq[ZoneValue], found: Seq[ZoneValue]): Unit =
-    byKey.get(key) match {
-      case None => byKey.put(key, found.toArray): Unit
-      case Some(total) =>
-        total.indices.foreach(i => total(i) = AggregateTotals.merged(aggregates(i), total(i), found(i)))
-    }
+  /** The group of a key, which is added if there is none. Each group must get the results of some part. */
+  def group(key: Seq[ZoneValue]): GroupTotal = byKey.getOrElseUpdate(key, new GroupTotal(aggregates.toArray))
+}
+
+/** The results of one group so far; null before the first part. Not thread-safe. */
+private[prune] final class GroupTotal(aggregates: Array[FileAggregate]) {
+  private val totals = new Array[ZoneValue](aggregates.length)
+
+  def results: Seq[ZoneValue] = totals.toSeq
+
+  /** Adds the result of one aggregate over one part. */
+  def add(i: Int, found: ZoneValue): Unit = totals(i) = AggregateTotals.merged(aggregates(i), totals(i), found)
+
+  /** Adds the results of one part. */
+  def add(found: Seq[ZoneValue]): Unit = found.indices.foreach(i => add(i, found(i)))
 }
 
 private[prune] object AggregateTotals {

@@ -32,6 +32,9 @@ private[prune] final class ExactColumn(segment: Segment, column: ColumnRef, trus
    */
   private lazy val constants: IndexedSeq[Option[Option[ZoneValue]]] = segment.partitions.map(constantOf)
 
+  /** Whether the partition of each file of the segment holds the column's own value. */
+  def isOfPartitions: Boolean = constants.forall(_.isDefined)
+
   /** The number of rows that are not null, in a file that has `records` rows. */
   def count(row: Int, records: Long): Option[Long] =
     constant(row) match {

@@ -4,6 +4,7 @@ package zonemap.iceberg.prune
 import java.util.BitSet
 
 import org.apache.iceberg.FileScanTask
+import org.apache.iceberg.util.ContentFileUtil
 
 import zonemap.core.column.Bitmap
 import zonemap.core.segment.Segment
@@ -22,8 +23,8 @@ private[zonemap] final case class FileAnswers(groups: Seq[GroupAnswer], answered
 /**
  * Evaluates aggregates over whole files from the index (SOUNDNESS, S102 to S107).
  *
- * A planned file is evaluated if all its rows are proven to be in the result, no row is deleted, and the keys and
- * results of its group are known exactly. One pass over the files and their tasks, which have the same order. The pass
+ * A planned file is evaluated if all its rows are proven to be in the result, no row is deleted or only rows are counted
+ * and a deletion vector states how many are deleted, and the keys and results of its group are known exactly. One pass over the files and their tasks, which have the same order. The pass
  * ends at the file with which there are more groups than a plan can hold.
  */
 private[zonemap] final class FileAggregates(question: AggregateQuestion, tasks: IndexedSeq[FileScanTask]) {
@@ -78,18 +79,34 @@ private[zonemap] final class FileAggregates(question: AggregateQuestion, tasks: 
     if (!complete.isEmpty) {
       val results = new SegmentResults(segment, question, trust)
       rows.toArray.iterator.zip(of.iterator).takeWhile(_ => !totals.areTooMany).foreach { case (row, i) =>
-        if (complete(row) && FileAggregates.isWhole(tasks(i)) && results.isProven(row))
+        lazy val records = recordsOf(tasks(i))
+        if (complete(row) && records > 0 && results.isProven(row))
           results.key(row) match {
             case None => mixed += 1
             case Some(key) =>
-              results.of(row, segment.recordCount(row)).foreach { found =>
-                totals.add(key, found)
+              results.of(row, records).foreach { found =>
+                totals.group(key).add(found)
                 answered.set(i)
               }
           }
       }
     }
   }
+
+  /**
+   * The number of rows that readers return for the task of a whole file; 0 if only reading could tell. A deletion vector
+   * states how many rows it deletes, but not which, so it allows only counts of rows.
+   */
+  private def recordsOf(task: FileScanTask): Long = {
+    val deletes = task.deletes()
+    if (!FileAggregates.isWhole(task)) 0L
+    else if (deletes.isEmpty) task.file().recordCount()
+    else if (countsRows && deletes.size() == 1 && ContentFileUtil.isDV(deletes.get(0)))
+      task.file().recordCount() - deletes.get(0).recordCount()
+    else 0L
+  }
+
+  private val countsRows = question.aggregates.forall(_ == FileAggregate.CountRows)
 }
 
 private object FileAggregates {
@@ -98,7 +115,7 @@ private object FileAggregates {
   private val LeastShare = 10
 
   private def isWhole(task: FileScanTask): Boolean =
-    task.deletes().isEmpty && !task.isDataTask && task.file().recordCount() > 0 &&
+    !task.isDataTask && task.file().recordCount() > 0 &&
       task.start() == 0 && task.length() == task.file().fileSizeInBytes()
 
   /**

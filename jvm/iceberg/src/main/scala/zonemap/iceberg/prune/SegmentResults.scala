@@ -15,7 +15,7 @@ import zonemap.core.value.{ZoneValue, ZoneValues}
 private[prune] final class SegmentResults(segment: Segment, question: AggregateQuestion, trust: BoundsTrust) {
   private val columns = mutable.HashMap.empty[ColumnRef, ExactColumn]
   private val keys = question.grouping.map(key => (row: Int) => known(key.column).key(key.function, row))
-  private val results = question.aggregates.map(resultOf)
+  private val results = question.aggregates.map(resultOf).toArray
   private val tested = Predicate
     .fieldIds(question.filter)
     .toSeq
@@ -31,8 +31,19 @@ private[prune] final class SegmentResults(segment: Segment, question: AggregateQ
   /** Whether [[isProven]] is true for every one of some files. */
   def areProven(files: Bitmap): Boolean = tested.forall(_.boundsAreOfWhatIsRead(files))
 
+  /** Whether the partition of each file determines its group. */
+  def areGroupsOfPartitions: Boolean = question.grouping.forall(key => known(key.column).isOfPartitions)
+
   /** The keys of the group to which all rows of a file belong. */
   def key(row: Int): Option[Seq[ZoneValue]] = SegmentResults.all(keys.map(_(row)))
+
+  /** Adds the results over a file that has `records` rows to its group; false if one of them is not proven. */
+  def addTo(group: GroupTotal, row: Int, records: Long): Boolean =
+    results.indices.forall { i =>
+      val found = results(i)(row, records)
+      found.foreach(group.add(i, _))
+      found.isDefined
+    }
 
   /** The results over a file that has `records` rows. */
   def of(row: Int, records: Long): Option[Seq[ZoneValue]] = SegmentResults.all(results.map(_(row, records)))

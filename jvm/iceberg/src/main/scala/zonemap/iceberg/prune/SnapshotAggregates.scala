@@ -34,7 +34,7 @@ private[zonemap] final class SnapshotAggregates(question: AggregateQuestion, ind
     results.areProven(files) && {
       if (question.grouping.isEmpty)
         recordsOf(segment, files).flatMap(results.of(files, _)).exists { found =>
-          totals.add(Nil, found)
+          totals.group(Nil).add(found)
           true
         }
       else addGroups(segment, files, results)
@@ -48,13 +48,23 @@ private[zonemap] final class SnapshotAggregates(question: AggregateQuestion, ind
 
   private def addGroups(segment: Segment, files: Bitmap, results: SegmentResults): Boolean = {
     val records = complete.recordsOf(segment)
-    files.toArray.forall { row =>
+    val ofPartition =
+      if (results.areGroupsOfPartitions) new Array[GroupTotal](segment.partitions.size) else Array.empty[GroupTotal]
+    def groupOf(row: Int): Option[GroupTotal] = results.key(row).map(totals.group)
+    def group(row: Int): Option[GroupTotal] =
+      if (ofPartition.isEmpty) groupOf(row)
+      else {
+        val partition = segment.partitionOrdinal(row)
+        if (ofPartition(partition) == null) ofPartition(partition) = groupOf(row).orNull
+        Option(ofPartition(partition))
+      }
+    var row = files.nextSetBit(0)
+    var isProven = true
+    while (isProven && row >= 0) {
       val counted = records(row)
-      val found = for {
-        key <- results.key(row) if counted > 0 && !totals.areTooMany
-        result <- results.of(row, counted)
-      } yield totals.add(key, result)
-      found.isDefined
-    } && !totals.areTooMany
+      isProven = counted > 0 && group(row).exists(results.addTo(_, row, counted)) && !totals.areTooMany
+      row = files.nextSetBit(row + 1)
+    }
+    isProven
   }
 }

@@ -209,6 +209,22 @@ class FileAggregatesTest extends AnyFunSuite with FewColumns {
     assert(later == ((2, Set("20 20 59"))), "a file that came after the deletes is whole")
   }
 
+  test("a deletion vector states how many rows it deletes; delete files of positions do not") {
+    def counted(delete: (TestTable, DataFile) => Any, version: Int, aggregates: FileAggregate*) = {
+      val t = TestTable.create(schema, formatVersion = version)
+      val files = Seq(TestFiles.data(t, ids(0, 9)), TestFiles.data(t, ids(10, 19)))
+      t.append(files: _*)
+      delete(t, files.head)
+      answer(t, aggregates)
+    }
+    val vector = (t: TestTable, file: DataFile) => t.delete(TestFiles.vector(t, file, "mem://lake/v.puffin", 4)): Any
+    assert(counted(vector, 3, CountRows) == ((2, Set("19"))))
+    assert(counted(vector, 3, CountRows, CountValues(id)) == ((1, Set("10 10"))))
+    val positions =
+      (t: TestTable, file: DataFile) => t.delete(TestFiles.positionDeletesOf(t, file, byBounds = false)): Any
+    assert(counted(positions, 2, CountRows) == ((1, Set("10"))))
+  }
+
   test("a file that is in the snapshot twice counts twice") {
     val t = TestTable.create(schema)
     val file = TestFiles.data(t, ids(1, 2))

@@ -5,9 +5,10 @@ import scala.jdk.CollectionConverters._
 import scala.jdk.OptionConverters._
 import scala.util.Using
 
-import org.apache.iceberg.{DataFile, FileFormat, PartitionSpec}
+import org.apache.iceberg.{DataFile, FileFormat, PartitionSpec, Schema}
 import org.apache.iceberg.expressions.Literal
 import org.apache.iceberg.types.Types
+import org.apache.iceberg.types.Types.NestedField.optional
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.{Rng, Seeded}
@@ -86,6 +87,7 @@ class SnapshotAggregatesTest extends AnyFunSuite with FewColumns with Seeded {
     ("no statistics", Map.empty, Least(id)),
     ("inverted bounds", ids(9, 3), Greatest(id)),
     ("a lower bound only", Map("id" -> Stats(Some(10), Some(0), None, Some(3L), None)), Greatest(id)),
+    ("a lower bound only", Map("id" -> Stats(Some(10), Some(0), None, Some(3L), None)), Least(id)),
     ("NaN", Map("d" -> Stats.range(1d, 2d).copy(nans = Some(1L))), Greatest(d)),
     ("NaN that is not counted", Map("d" -> Stats.range(1d, 2d).copy(nans = None)), Least(d)),
     ("a zero", Map("d" -> Stats.range(0d, 2d).copy(nans = Some(0L))), Least(d)),
@@ -198,6 +200,13 @@ class SnapshotAggregatesTest extends AnyFunSuite with FewColumns with Seeded {
     t.append(file)
     t.append(file, TestFiles.data(t, ids(3, 4)))
     assert(answer(t).contains(Set("30 30 1 4")))
+  }
+
+  test("a column of type variant that the query does not read") {
+    val v = new Schema(optional(1, "id", Types.LongType.get()), optional(2, "v", Types.VariantType.get()))
+    val t = TestTable.create(v, formatVersion = 3)
+    t.append(TestFiles.data(t, ids(1, 2)))
+    assert(answer(t).contains(Set("10 10 1 2")))
   }
 
   private def stats(rng: Rng): Map[String, Stats] = {
