@@ -13,6 +13,7 @@ import org.apache.spark.sql.SparkSessionExtensions
  *   write                    plan normalization           IngestWriteRule appends go to the ingest queue, if asked for
  *   query                    plan normalization           SwapRule        Iceberg tables become ZoneMapTables
  *                            pre-CBO                      SwapRule        the same for relations added by the optimizer
+ *                            pre-CBO                      SnapshotAggregateRule  COUNT, MIN, MAX that need no file
  *                            pre-CBO                      TopKRule        ORDER BY x LIMIT k: a bound of x prunes files
  *                            pre-CBO                      LimitRule       LIMIT k: plans only files that hold k rows
  *                            pre-CBO                      ExpressionRule  functions of columns in filters become ranges
@@ -22,6 +23,7 @@ import org.apache.spark.sql.SparkSessionExtensions
  *                            user provided optimizers     AggregateRule   COUNT, MIN, MAX of whole files become rows
  *                            user provided optimizers     RuntimeJoinRule keys of broadcasts prune planned files
  *   physical plan            strategies                   PrunedScanStrategy  metrics of the pruned files
+ *                            strategies                   AnsweredRowsStrategy  rows in the place of an aggregate
  * }}}
  *
  * Without Iceberg, or with a version that it does not support, the extension logs one line and does nothing.

@@ -33,8 +33,15 @@ import org.apache.iceberg.types.{Conversions, Type, Types}
  * @param columns number of top-level columns with bounds, at least 6
  * @param commits number of appends over which the files are spread
  * @param tags whether the table has a map column `tags`, which has no bounds
+ * @param byEngine whether the commits are those of Spark, so that the statistics are believed without footers
  */
-final case class AtlasTable(files: Int, columns: Int, commits: Int, seed: Long = 1, tags: Boolean = false) {
+final case class AtlasTable(
+    files: Int,
+    columns: Int,
+    commits: Int,
+    seed: Long = 1,
+    tags: Boolean = false,
+    byEngine: Boolean = false) {
   import AtlasTable._
 
   private val days = math.max(1, math.min(28, files / 3500))
@@ -74,6 +81,7 @@ final case class AtlasTable(files: Int, columns: Int, commits: Int, seed: Long =
     val perCommit = math.ceil(files.toDouble / commits).toInt
     (0 until files).grouped(perCommit).foreach { group =>
       val append = table.newFastAppend()
+      if (byEngine) append.set("spark.app.id", "benchmark"): Unit
       group.foreach(i => append.appendFile(dataFile(i, random)))
       append.commit()
     }

@@ -4,7 +4,7 @@ package zonemap.core.segment
 import java.lang.{Integer => JInteger, Long => JLong}
 import java.nio.{ByteBuffer, ByteOrder}
 import java.util.concurrent.ConcurrentHashMap
-import zonemap.core.column.{Blocks, BoundsColumn, ColumnRoot, ExactFrames}
+import zonemap.core.column.{Bitmap, Blocks, BoundsColumn, ColumnRoot, ExactFrames}
 import zonemap.core.container.{BlockedData, Container, ContainerReader, SectionKey, SectionKind}
 import zonemap.core.io.{ByteSource, CorruptIndexException, Input}
 
@@ -117,6 +117,27 @@ final private[zonemap] class Segment private (
   lazy val totalFileSizeBytes: Long = (0 until rows).iterator.map(fixed.fileSizeBytes).sum
 
   def recordCount(row: Int): Long = fixed.recordCount(row)
+
+  /** The record counts of all files together; None if one of them is not above 0. */
+  lazy val totalRecordCount: Option[Long] = totalOf(Bitmap.full(rows))(recordCount)
+
+  /** The sum of a number over some files; None if the number of one file is not above 0. */
+  def totalOf(files: Bitmap)(numberOf: Int => Long): Option[Long] = {
+    var total = 0L
+    var row = files.nextSetBit(0)
+    while (row >= 0) {
+      val number = numberOf(row)
+      if (number > 0) {
+        total = Math.addExact(total, number)
+        row = files.nextSetBit(row + 1)
+      } else {
+        total = -1
+        row = -1
+      }
+    }
+    Option.when(total >= 0)(total)
+  }
+
   def partitionOrdinal(row: Int): Int = fixed.partition(row)
   def dataSequenceNumber(row: Int): Long = fixed.dataSequenceNumber(row)
   def fileSequenceNumber(row: Int): Long = fixed.fileSequenceNumber(row)

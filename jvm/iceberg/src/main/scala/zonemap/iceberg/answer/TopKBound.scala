@@ -71,8 +71,8 @@ private[zonemap] object TopKBound {
       column <- columnOf(live.segment.column(topK.column.fieldId), topK.column)
     } {
       val bounds = new BestBounds(column, topK.descending, nullsCount = topK.nullsFirst)
-      val records = complete.recordsOf(live)
-      val valid = trust.valid(live.segment, topK.column.fieldId, complete.allMatch(live, live.liveRows()))
+      val records = complete.recordsOf(live.segment)
+      val valid = trust.valid(live.segment, topK.column.fieldId, complete.allMatch(live.segment, live.liveRows()))
       foreach(valid.toArray, backwards = topK.descending) { row =>
         if (rows >= topK.rows) bounds.raise(taken.head.bound)
         val bound = bounds.better(row)

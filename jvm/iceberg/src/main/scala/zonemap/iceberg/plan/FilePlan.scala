@@ -7,7 +7,8 @@ import org.apache.iceberg.SnapshotSummary
 import org.apache.iceberg.metrics.ScanMetrics
 
 import zonemap.core.segment.Segment
-import zonemap.iceberg.prune.{BoundScan, FileSelection, FileSet, ScanHints, ScanRequest}
+import zonemap.iceberg.answer.{AggregateQuestion, GroupAnswer, SnapshotAggregates}
+import zonemap.iceberg.prune._
 import zonemap.iceberg.report.{PlanReport, Tier}
 import zonemap.iceberg.store.{FileIOByteSource, StoreBudget}
 import zonemap.iceberg.task.{TaskAssembler, TaskCounts, TaskWalk}
@@ -28,6 +29,10 @@ private[plan] final class FilePlan(
   private val parts = selection.selected()
 
   val files: FileSet = new FileSet(parts, trust, Some(budget))
+
+  /** The results of aggregates over all files of the plan, see [[SnapshotAggregates]]. */
+  def aggregates(question: AggregateQuestion): Option[Seq[GroupAnswer]] =
+    new SnapshotAggregates(question, resolved.index, trust).answer(files)
 
   /** Checks the paths of this plan, and paths that only Iceberg planned, against the snapshot's manifest entries. */
   def refutation(ours: JSet[String], missing: JSet[String]): Option[String] =
@@ -52,8 +57,26 @@ private[plan] final class FilePlan(
   private def stated(property: String): Option[Long] =
     Option(request.snapshot.summary()).flatMap(summary => Option(summary.get(property))).flatMap(_.toLongOption)
 
+  /** The report of a plan whose tasks are not made. O(segments), if they are planned as a whole. */
+  def reportWithoutTasks(table: String, millis: Double, countsRuns: Boolean): PlanReport = {
+    def total(number: Segment => Int => Long, whole: Segment => Long): Long =
+      parts.iterator.map { case (segment, rows) =>
+        if (rows.cardinality == segment.rows) whole(segment)
+        else segment.totalOf(rows)(number(segment)).getOrElse(0L)
+      }.sum
+    report(
+      table,
+      total(s => s.fileSizeBytes, _.totalFileSizeBytes),
+      total(s => s.recordCount, _.totalRecordCount.getOrElse(0L)),
+      millis,
+      countsRuns)
+  }
+
   /** Makes the report; called after the tasks are made. */
   def report(table: String, tasks: TaskCounts, millis: Double, countsRuns: Boolean): PlanReport =
+    report(table, tasks.bytes, tasks.rows, millis, countsRuns)
+
+  private def report(table: String, bytes: Long, rows: Long, millis: Double, countsRuns: Boolean): PlanReport =
     new PlanReport(
       table,
       request.snapshot.snapshotId(),
@@ -62,9 +85,9 @@ private[plan] final class FilePlan(
       resolved.index.dataFiles,
       files.count,
       stated(SnapshotSummary.TOTAL_FILE_SIZE_PROP),
-      tasks.bytes,
+      bytes,
       stated(SnapshotSummary.TOTAL_RECORDS_PROP),
-      tasks.rows,
+      rows,
       Some(() => StoreBudget.within(budget)(selection.steps())),
       countsRuns,
       conditions => StoreBudget.within(budget)(selection.removing(conditions)),

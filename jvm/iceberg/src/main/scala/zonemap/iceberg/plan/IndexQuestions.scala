@@ -4,16 +4,19 @@ package zonemap.iceberg.plan
 import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.{FileScanTask, Schema}
+import org.apache.iceberg.expressions.Expressions
+import org.apache.iceberg.metrics.ScanMetrics
+import org.apache.iceberg.types.TypeUtil
 import org.apache.iceberg.util.SnapshotUtil
 
 import zonemap.core.fact.FactKind
-import zonemap.core.predicate.{ColumnId, ColumnRef}
+import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate}
 import zonemap.core.segment.Segment
-import zonemap.iceberg.answer.{AggregateQuestion, FileAggregate, FileAggregates, FileAnswers, TopK, TopKBound}
+import zonemap.iceberg.answer._
 import zonemap.iceberg.build.IndexedColumns
 import zonemap.iceberg.convert.PartitionTuples
-import zonemap.iceberg.prune.{BoundScan, FileSet, LimitCut}
-import zonemap.iceberg.report.AggregateReason
+import zonemap.iceberg.prune._
+import zonemap.iceberg.report.{AggregateReason, PlanReport}
 import zonemap.iceberg.snapshot.SnapshotIndex
 import zonemap.iceberg.store.StoreBudget
 
@@ -109,18 +112,58 @@ private[zonemap] object IndexQuestions {
       tasks: IndexedSeq[FileScanTask],
       question: AggregateQuestion): Either[AggregateReason, FileAnswers] =
     relation.snapshotId.toRight[AggregateReason](AggregateReason.NotFromIndex).flatMap { snapshotId =>
-      val schema = SnapshotUtil.schemaFor(relation.table, snapshotId)
-      def has(column: ColumnRef) = BoundScan.has(schema, column)
-      question.aggregates
-        .flatMap(FileAggregate.columnOf)
-        .find(!has(_))
-        .map(c => AggregateReason.Function(c.name))
-        .orElse(question.grouping.map(_.column).find(!has(_)).map(c => AggregateReason.Grouping(c.name)))
-        .toLeft(question.copy(filter = BoundScan.proving(question.filter, schema)))
-        .flatMap { question =>
-          StoreBudget.within(relation.storeBudget)(new FileAggregates(question, tasks).answer(files))
-        }
+      fitting(question, SnapshotUtil.schemaFor(relation.table, snapshotId)).flatMap { question =>
+        StoreBudget.within(relation.storeBudget)(new FileAggregates(question, tasks).answer(files))
+      }
     }
+
+  /**
+   * The results of aggregates over all rows that satisfy the condition, with the report of the plan of their files. It
+   * makes no task. `None` if the index does not prove every result, or does not cover the snapshot.
+   *
+   * @param candidates TRUE or unknown for each of these rows; other rows may satisfy it too
+   * @param schema the schema that the relation was resolved with
+   */
+  def aggregates(
+      table: ZoneMapTable,
+      schema: Schema,
+      candidates: Predicate,
+      question: AggregateQuestion): Option[(Seq[GroupAnswer], PlanReport)] =
+    for {
+      (_, snapshotSchema) <- indexOf(table.pinned)
+      if table.hints.limit.isEmpty && table.hints.topK.isEmpty
+      fitting <- fitting(question, snapshotSchema).toOption
+      of = table.withFunctions(Predicate.and(table.hints.functions.toSeq :+ candidates: _*), "")
+      read = Predicate.fieldIds(candidates) ++ fitting.fieldIds
+      request = requestOf(table.pinned, TypeUtil.select(schema, read.map(Int.box).asJava), snapshotSchema)
+      found <- ScanPlanner.withoutTasks(of, request)(_.aggregates(fitting))
+    } yield found
+
+  /** A request for all files of the pinned snapshot that the hints of a table keep. */
+  private def requestOf(relation: PinnedRelation, projection: Schema, snapshotSchema: Schema): ScanRequest =
+    ScanRequest(
+      relation.table,
+      relation.table.snapshot(relation.snapshotId.get),
+      projection,
+      snapshotSchema,
+      () => relation.table.specs(),
+      Expressions.alwaysTrue(),
+      caseSensitive = true,
+      ignoreResiduals = false,
+      returnsColumnStats = false,
+      ScanMetrics.noop()
+    )
+
+  /** The question without conditions on columns that the schema lacks; a reason if it asks for such a column. */
+  private def fitting(question: AggregateQuestion, schema: Schema): Either[AggregateReason, AggregateQuestion] = {
+    def has(column: ColumnRef) = BoundScan.has(schema, column)
+    question.aggregates
+      .flatMap(FileAggregate.columnOf)
+      .find(!has(_))
+      .map(c => AggregateReason.Function(c.name))
+      .orElse(question.grouping.map(_.column).find(!has(_)).map(c => AggregateReason.Grouping(c.name)))
+      .toLeft(question.copy(filter = BoundScan.proving(question.filter, schema)))
+  }
 
   /** The index of the pinned snapshot, and the snapshot's schema. */
   private def indexOf(relation: PinnedRelation): Option[(SnapshotIndex, Schema)] =

@@ -38,9 +38,7 @@ private[plan] object ScanPlanner {
       stock.get()
     }
     def failure(e: Throwable) = pinned.failed(request.snapshot, e)
-    def attempt[A](work: => Either[StockReason, A]): Either[StockReason, A] =
-      try StoreBudget.within(pinned.storeBudget)(work)
-      catch { case Survivable(e) => Left(failure(e)) }
+    def attempt[A](work: => Either[StockReason, A]) = ScanPlanner.attempt(pinned, request)(work)
     def finished(plan: FilePlan, tasks: TaskCounts): Unit = {
       if (plan.hasReadMore) pinned.process.upkeep.trim()
       plan.count(request.metrics, tasks)
@@ -54,6 +52,33 @@ private[plan] object ScanPlanner {
     }
     tasks.fold(stockFor, identity)
   }
+
+  /**
+   * Uses the plan of a request without making its tasks. If there is a result, the plan is reported and returned with
+   * it. `None` if there is none, or if Iceberg plans the scan.
+   */
+  def withoutTasks[A](
+      table: ZoneMapTable,
+      request: ScanRequest)(use: FilePlan => Option[A]): Option[(A, PlanReport)] = {
+    val started = System.nanoTime()
+    val pinned = table.pinned
+    attempt(pinned, request) {
+      plan(table, request).map { plan =>
+        val found = use(plan).map { result =>
+          val millis = (System.nanoTime() - started) / 1e6
+          (result, plan.reportWithoutTasks(table.baseName, millis, pinned.settings.countSteps))
+        }
+        if (plan.hasReadMore) pinned.process.upkeep.trim()
+        found.foreach(f => report(table, f._2))
+        found
+      }
+    }.toOption.flatten
+  }
+
+  private def attempt[A](pinned: PinnedRelation, request: ScanRequest)(
+      work: => Either[StockReason, A]): Either[StockReason, A] =
+    try StoreBudget.within(pinned.storeBudget)(work)
+    catch { case Survivable(e) => Left(pinned.failed(request.snapshot, e)) }
 
   private def plan(table: ZoneMapTable, request: ScanRequest): Either[StockReason, FilePlan] =
     for {

@@ -40,8 +40,8 @@ private[zonemap] object LimitCut {
     val complete = new CompleteFiles(index, cut.filter, trust)
     for (segment <- index.segments.indices) {
       val live = index.segments(segment)
-      val records = complete.recordsOf(live)
-      complete.allMatch(live, candidates(segment)).forEach { row =>
+      val records = complete.recordsOf(live.segment)
+      complete.allMatch(live.segment, candidates(segment)).forEach { row =>
         val enough = rows >= cut.rows
         if (!enough || live.segment.recordCount(row) > taken.head.records) {
           val counted = records(row)

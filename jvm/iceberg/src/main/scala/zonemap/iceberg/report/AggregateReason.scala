@@ -2,7 +2,7 @@
 package zonemap.iceberg.report
 
 /**
- * The reason why an aggregate reads all planned files of its scan.
+ * The reason why an aggregate reads all planned files of its scan, or the statistics of all files.
  *
  * @param code the stable name, for EXPLAIN
  * @param message one sentence for people, with the values of this case
@@ -40,6 +40,11 @@ object AggregateReason {
   final case class Between(operator: String)
       extends AggregateReason("AGGREGATE_BETWEEN", s"$operator is between the aggregate and the scan")
 
+  case object OfIceberg
+      extends AggregateReason(
+        "AGGREGATE_OF_ICEBERG",
+        "the index does not prove the result of every file, and Iceberg reads the statistics of all files in manifests")
+
   case object SwitchedOff extends AggregateReason("AGGREGATE_OFF", "spark.sql.zonemap.aggregates.enabled is false")
 
   case object NotSeparate
@@ -63,6 +68,9 @@ object AggregateReason {
         "function, such as files of UTC days in another time zone."),
     ManyGroups(0).code -> "The files to evaluate from the index have too many groups.",
     Between("").code -> "A join, a LIMIT or another operator is between the aggregate and the scan.",
+    OfIceberg.code ->
+      ("Without a filter and a group, Iceberg evaluates COUNT, MIN and MAX from manifests if no file has deletes. The " +
+        "index does so only if it covers the snapshot and proves the result of every file."),
     SwitchedOff.code -> "`spark.sql.zonemap.aggregates.enabled` is false.",
     NotSeparate.code ->
       "Several places of the plan use the scan, an expression is not deterministic, or shadow mode, Comet or Gluten is on."

@@ -109,6 +109,9 @@ private[zonemap] final class BoundsTrust(
   /** Whether the fixed-width bounds of a Parquet file in the manifest are the least and greatest values of its rows. */
   def areExtremes(segment: Segment, row: Int): Boolean = segment.provenance(row).areExtremes
 
+  /** Whether [[areExtremes]] is true for every file of a segment. */
+  def areExtremes(segment: Segment): Boolean = segment.commonProvenance.exists(_.areExtremes)
+
   /**
    * The files of `rows` of which every row is proven to match, and whose record count is that of the rows that readers
    * return if no row is deleted. `rows` is not changed.

@@ -5,7 +5,7 @@ import zonemap.core.column.Bitmap
 import zonemap.core.predicate.Predicate
 import zonemap.core.segment.{PathReader, Segment}
 import zonemap.iceberg.convert.PartitionTuples
-import zonemap.iceberg.snapshot.{LiveSegment, SnapshotDeletes, SnapshotIndex}
+import zonemap.iceberg.snapshot.{SnapshotDeletes, SnapshotIndex}
 
 /**
  * The files of which every row is proven to be in the result of a filter: all rows match, the record count is known,
@@ -16,15 +16,13 @@ import zonemap.iceberg.snapshot.{LiveSegment, SnapshotDeletes, SnapshotIndex}
 private[zonemap] final class CompleteFiles(index: SnapshotIndex, filter: Predicate, trust: BoundsTrust) {
 
   /**
-   * The files of `rows` in `live` of which every row matches and whose record count is proven. [[recordsOf]] then
-   * checks delete files.
+   * The files of `rows` of which every row matches and whose record count is proven. [[recordsOf]] then checks delete
+   * files.
    */
-  def allMatch(live: LiveSegment, rows: Bitmap): Bitmap =
-    trust.wholeFiles(live.segment, filter, rows)
+  def allMatch(segment: Segment, rows: Bitmap): Bitmap = trust.wholeFiles(segment, filter, rows)
 
   /** A function from a file's row to its number of live rows; 0 if only reading delete files could prove the number. */
-  def recordsOf(live: LiveSegment): CompleteFiles.Records =
-    new CompleteFiles.Records(live.segment, index.deletes)
+  def recordsOf(segment: Segment): CompleteFiles.Records = new CompleteFiles.Records(segment, index.deletes)
 }
 
 private[zonemap] object CompleteFiles {

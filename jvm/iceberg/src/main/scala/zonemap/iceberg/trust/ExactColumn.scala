@@ -3,7 +3,7 @@ package zonemap.iceberg.trust
 
 import scala.collection.mutable
 
-import zonemap.core.column.BoundsColumn
+import zonemap.core.column.{Bitmap, BoundsColumn}
 import zonemap.core.predicate.ColumnRef
 import zonemap.core.segment.{PartitionTuple, Segment}
 import zonemap.core.value.{ColumnType, Encoding, Presence, ZoneValue, ZoneValues}
@@ -44,6 +44,9 @@ private[zonemap] final class ExactColumn(segment: Segment, column: ColumnRef, tr
    */
   private lazy val constants: IndexedSeq[Option[Option[ZoneValue]]] = segment.partitions.map(constantOf)
 
+  /** Whether the partition of each file of the segment holds the column's own value. */
+  def isOfPartitions: Boolean = constants.forall(_.isDefined)
+
   /** The number of rows that are not null, in a file that has `records` rows. */
   def count(row: Int, records: Long): Option[Long] =
     constant(row) match {
@@ -55,6 +58,36 @@ private[zonemap] final class ExactColumn(segment: Segment, column: ColumnRef, tr
           case _             => None
         }
     }
+
+  /**
+   * The number of rows that are not null in some files of the segment, which have `records` rows together; `None` if
+   * the zone of the segment does not prove it. O(1).
+   */
+  def count(files: Bitmap, records: Long): Option[Long] =
+    zone(files).map(_.root.nulls).collect {
+      case Presence.None => records
+      case Presence.All  => 0L
+    }
+
+  /**
+   * The least or the greatest value of some files of the segment; `None` if the zone of the segment does not prove it,
+   * or describes other files too. O(1).
+   */
+  def extreme(files: Bitmap, least: Boolean): Option[ZoneValue] =
+    zone(files).filter(_ => files.cardinality == segment.rows).map(_.root).flatMap { root =>
+      val isExact = root.tight && trust.areExtremes(segment) && column.columnType.encoding == Encoding.Longs &&
+        (!column.columnType.mayHoldNaN || root.nans == Presence.None)
+      if (root.nulls == Presence.All) Some(null)
+      else if (isExact) Option(if (least) root.lower else root.upper).flatMap(unlessZero)
+      else None
+    }
+
+  /**
+   * The stored bounds, if readers read the column of each of the files in the file itself, and the bounds describe what
+   * they read.
+   */
+  private def zone(files: Bitmap): Option[BoundsColumn] =
+    stored.filter(_ => constants.forall(_.isEmpty) && trust.areValid(segment, column.fieldId, files))
 
   /** The least or the greatest value of a file. */
   def extreme(row: Int, least: Boolean): Option[ZoneValue] =
@@ -152,6 +185,10 @@ private[zonemap] final class ExactColumn(segment: Segment, column: ColumnRef, tr
    * columns from the partition tuple: then the result is true only if the tuple's value lies within the file's
    * bounds.
    */
+  def boundsAreOfWhatIsRead(files: Bitmap): Boolean =
+    zone(files).isDefined || files.toArray.forall(boundsAreOfWhatIsRead(_))
+
+  /** As [[boundsAreOfWhatIsRead]] for one file. */
   def boundsAreOfWhatIsRead(row: Int): Boolean =
     isValid(row) && stored.forall { bounds =>
       constant(row) match {

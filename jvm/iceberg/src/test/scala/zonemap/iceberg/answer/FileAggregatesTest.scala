@@ -64,7 +64,7 @@ class FileAggregatesTest extends AnyFunSuite with FewColumns {
       grouping: Seq[ColumnRef] = Nil): (Int, Set[String]) =
     ask(t, aggregates, filter, grouping) match {
       case Right(found) =>
-        (found.files.size, found.groups.map(g => (g.keys ++ g.results).map(text).mkString(" ")).toSet)
+        (found.answered.cardinality, found.groups.map(g => (g.keys ++ g.results).map(text).mkString(" ")).toSet)
       case Left(FewWholeFiles(0, _)) => (0, Set.empty)
       case Left(reason)              => fail(s"$reason")
     }
@@ -105,10 +105,10 @@ class FileAggregatesTest extends AnyFunSuite with FewColumns {
   test("only planned files are answered, and whether that is worth it is told by their number") {
     val t = table(disjoint(8): _*)
     val from60 = Expressions.greaterThanOrEqual("id", 60L: java.lang.Long)
-    assert(ask(t, ofIds, pushed = from60).map(_.files.size) == Right(2))
+    assert(ask(t, ofIds, pushed = from60).map(_.answered.cardinality) == Right(2))
     val many = table(disjoint(21): _*)
     assert(ask(many, ofIds, compared(CompareOp.Lt, 20)) == Left(FewWholeFiles(2, 21)))
-    assert(ask(many, ofIds, compared(CompareOp.Lt, 30)).map(_.files.size) == Right(3))
+    assert(ask(many, ofIds, compared(CompareOp.Lt, 30)).map(_.answered.cardinality) == Right(3))
   }
 
   test("nulls: a count of values needs to know them, least and greatest values do not") {
@@ -210,12 +210,40 @@ class FileAggregatesTest extends AnyFunSuite with FewColumns {
     assert(later == ((2, Set("20 20 59"))), "a file that came after the deletes is whole")
   }
 
-  test("a file that is in the snapshot twice counts twice: it is read") {
+  test("a deletion vector states how many rows it deletes; delete files of positions do not") {
+    def counted(delete: (TestTable, DataFile) => Any, version: Int, aggregates: FileAggregate*) = {
+      val t = TestTable.create(schema, formatVersion = version)
+      val files = Seq(TestFiles.data(t, ids(0, 9)), TestFiles.data(t, ids(10, 19)))
+      t.append(files: _*)
+      delete(t, files.head)
+      answer(t, aggregates)
+    }
+    val vector = (t: TestTable, file: DataFile) => t.delete(TestFiles.vector(t, file, "mem://lake/v.puffin", 4)): Any
+    assert(counted(vector, 3, CountRows) == ((2, Set("19"))))
+    assert(counted(vector, 3, CountRows, CountValues(id)) == ((1, Set("10 10"))))
+    val positions =
+      (t: TestTable, file: DataFile) => t.delete(TestFiles.positionDeletesOf(t, file, byBounds = false)): Any
+    assert(counted(positions, 2, CountRows) == ((1, Set("10"))))
+  }
+
+  test("a file that is in the snapshot twice counts twice") {
     val t = TestTable.create(schema)
     val file = TestFiles.data(t, ids(1, 2))
     t.append(file)
     t.append(file, TestFiles.data(t, ids(3, 4)))
-    assert(answer(t, ofIds) == ((1, Set("10 3 4"))))
+    assert(answer(t, ofIds) == ((3, Set("30 1 4"))))
+  }
+
+  test("tasks that are not those of the files, in their order: nothing is answered") {
+    val t = TestTable.create(schema)
+    t.append(TestFiles.data(t, ids(1, 2), records = 20), TestFiles.data(t, ids(3, 4)))
+    val r = relation(t, Covering)
+    val (tasks, Some(plan)) = planned(r, Expressions.alwaysTrue()): @unchecked
+    def asked(of: IndexedSeq[FileScanTask]) =
+      IndexQuestions.aggregates(r.pinned, plan.files, of, AggregateQuestion(True, Nil, ofIds))
+    assert(asked(tasks).map(_.answered.cardinality) == Right(2))
+    for (other <- Seq(tasks.reverse, tasks.take(1), tasks :+ tasks.head))
+      assert(asked(other) == Left(AggregateReason.NotFromIndex))
   }
 
   test("a task that is a part of a file: it is read") {
@@ -224,10 +252,10 @@ class FileAggregatesTest extends AnyFunSuite with FewColumns {
     def answered(asked: FileScanTask*) =
       IndexQuestions
         .aggregates(r.pinned, plan.files, asked.toIndexedSeq, AggregateQuestion(True, Nil, ofIds))
-        .map(_.files.asScala.toSet)
-    assert(answered(tasks: _*) == Right(tasks.map(_.file().location()).toSet))
+        .map(_.answered.stream().toArray.toSeq)
+    assert(answered(tasks: _*) == Right(Seq(0, 1)))
     val part = tasks.head.split(500).asScala.head
-    assert(answered(part, tasks.last) == Right(Set(tasks.last.file().location())))
+    assert(answered(part, tasks.last) == Right(Seq(1)))
   }
 
   test("GROUP BY a column of one value beside nulls, and of one double: the files are read") {
@@ -261,7 +289,7 @@ class FileAggregatesTest extends AnyFunSuite with FewColumns {
     t.load().updateSchema().updateColumn("m", Types.DecimalType.of(20, 2)).commit()
     t.append(TestFiles.data(t, Map("m" -> Stats.range(price, price))))
     val grouped = ask(t, Seq(CountRows), grouping = Seq(ColumnRef(1, DecimalType(20, 2), "m")))
-    assert(grouped.map(found => (found.files.size, found.groups.size)) == Right((1, 1)))
+    assert(grouped.map(found => (found.answered.cardinality, found.groups.size)) == Right((1, 1)))
   }
 
   test("GROUP BY a partition column: the partition's value, whatever the file says; NULL is a group") {
@@ -335,7 +363,7 @@ class FileAggregatesTest extends AnyFunSuite with FewColumns {
   test("a prefix that Iceberg miscounts in characters: readers leave out rows by it, so nothing is answered") {
     val t = TestTable.create(schema, s => PartitionSpec.builderFor(s).truncate("s", 2).build())
     t.append(TestFiles.data(t, Map("s" -> Stats.range("\uD83D\uDE00ab", "\uD83D\uDE00cd")), Seq("\uD83D\uDE00a")))
-    assert(ask(t, Seq(CountRows)).map(_.files.size) == Right(1))
+    assert(ask(t, Seq(CountRows)).map(_.answered.cardinality) == Right(1))
     assert(ask(t, Seq(CountRows), pushed = Expressions.startsWith("s", "\uD83D\uDE00")) == Left(FewWholeFiles(0, 1)))
   }
 

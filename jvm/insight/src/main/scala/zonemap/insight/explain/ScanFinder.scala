@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.spark.source.SparkTable
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.connector.read.Scan
+import org.apache.spark.sql.connector.read.{LocalScan, Scan}
 import org.apache.spark.sql.execution.{CommandResultExec, LocalTableScanExec, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, AdaptiveSparkPlanHelper}
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
@@ -15,9 +15,9 @@ import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import zonemap.iceberg.plan.ZoneMapTable
-import zonemap.iceberg.report.{PlanReport, StockReason, SwapReason}
+import zonemap.iceberg.report.{AggregateReason, PlanReport, StockReason, SwapReason}
 import zonemap.insight.explain.FoundScan.ScanDetails
-import zonemap.spark.aggregate.{AnsweredScan, NotAnswered, RemainingFilesScan}
+import zonemap.spark.aggregate.{AnsweredRows, AnsweredScan, NotAnswered, RemainingFilesScan}
 import zonemap.spark.join.KeyFilteredScan
 import zonemap.spark.scan.{IcebergScans, PlannableTables, RowLevelTables, SqlNames, SwapDecision, ZoneMapRelation}
 
@@ -32,9 +32,8 @@ private[zonemap] final class ScanFinder(tables: PlannableTables) extends Adaptiv
     // the subqueries of dynamic pruning have copies of plans with the same scans
     val seen = Collections.newSetFromMap(new IdentityHashMap[Scan, java.lang.Boolean])
     collectWithSubqueries(plan) {
-      case scan: BatchScanExec => if (seen.add(scan.scan)) ofScan(scan, uses).toSeq else Nil
-      case rows: LocalTableScanExec =>
-        rows.logicalLink.flatMap(_.getTagValue(AnsweredScan.Tag)).map(ofAnswered).toSeq
+      case scan: BatchScanExec           => if (seen.add(scan.scan)) ofScan(scan, uses).toSeq else Nil
+      case rows: LocalTableScanExec      => AnsweredRows.scanOf(rows).map(ofAnswered).orElse(ofIceberg(rows)).toSeq
       case cached: InMemoryTableScanExec => of(cached.relation.cachedPlan).map(_.cached)
       // the plan of a command that has run
       case result: CommandResultExec => of(result.commandPhysicalPlan)
@@ -68,12 +67,26 @@ private[zonemap] final class ScanFinder(tables: PlannableTables) extends Adaptiv
     }
 
   private def ofAnswered(answered: AnsweredScan): FoundScan = {
-    val use = ScanUse(answered.scan, answered.conditions)
-    val report = answered.report.orElse(Option(answered.table.lastPlan()))
-    val details = detailsOf(answered.table, Some(use))
-    val name = SqlNames.of(answered.scan.relation, answered.table.baseName())
-    FoundScan.of(answered.table, name, report, details, notesOf(answered.table), Seq(ScanNote.parse(answered.note)))
+    val table = answered.relation.table
+    val details = detailsOf(table, answered.scan.map(ScanUse(_, answered.conditions)))
+    val name = SqlNames.of(answered.relation.relation, table.baseName())
+    val report = answered.report.orElse(Option(table.lastPlan()))
+    FoundScan.of(table, name, report, details, notesOf(table), Seq(ScanNote.parse(answered.note)))
   }
+
+  /** A scan that Iceberg replaced by rows: it evaluated an aggregate from the statistics of all files. */
+  private def ofIceberg(rows: LocalTableScanExec): Option[FoundScan] =
+    rows.logicalLink
+      .flatMap(_.collectFirst { case found: DataSourceV2ScanRelation if found.scan.isInstanceOf[LocalScan] => found })
+      .flatMap(found => ZoneMapRelation.unapply(found.relation))
+      .map { relation =>
+        val reason = StockReason.ColumnStatsRequested
+        val isOff = relation.conf.exists(!_.aggregates)
+        val note = ScanNote.ofIceberg(if (isOff) AggregateReason.SwitchedOff else AggregateReason.OfIceberg)
+        val name = relation.table.baseName()
+        val sqlName = SqlNames.of(relation.relation, name)
+        FoundScan.Stock(name, sqlName, Coded.of(reason.code, reason.message, reason), Nil, Seq(note))
+      }
 
   private def detailsOf(table: ZoneMapTable, use: Option[ScanUse]): PlanReport => Option[ScanDetails] =
     report =>

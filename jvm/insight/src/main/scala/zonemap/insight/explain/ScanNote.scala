@@ -18,8 +18,13 @@ private[zonemap] final case class ScanNote(subject: String, text: String, reason
 
 private[zonemap] object ScanNote {
 
-  def of(reason: AggregateReason): ScanNote =
-    ScanNote("aggregates", "all files read", Some(Coded.of(reason.code, reason.message, reason)))
+  def of(reason: AggregateReason): ScanNote = aggregates("all files read", reason)
+
+  /** The line about an aggregate that Iceberg evaluated. */
+  def ofIceberg(reason: AggregateReason): ScanNote = aggregates("evaluated by Iceberg", reason)
+
+  private def aggregates(text: String, reason: AggregateReason): ScanNote =
+    ScanNote("aggregates", text, Some(Coded.of(reason.code, reason.message, reason)))
 
   /** Splits a note such as "join pruning on k: 366 -> 12 files". */
   def parse(note: String): ScanNote =

@@ -92,6 +92,7 @@ object Remedies {
     "AGGREGATE_SEVERAL_GROUPS" -> "Set the time zone to that of the partitions, or partition or sort by the column.",
     "AGGREGATE_MANY_GROUPS" -> "Group by fewer columns.",
     "AGGREGATE_BETWEEN" -> "Aggregate in a subquery, if that returns the same rows.",
+    "AGGREGATE_OF_ICEBERG" -> "CALL zonemap.system.build_index(table => '{table}'), if the snapshot is not indexed.",
     "AGGREGATE_OFF" -> "Set spark.sql.zonemap.aggregates.enabled to true.",
     "AGGREGATE_NOT_SEPARATE" -> Nothing,
     "NO_SCAN" -> "Name an Iceberg table in the query; read a cached table without the cache."

@@ -20,6 +20,10 @@ class ExplainedAggregatesTest extends AggregateTables {
         .matches("aggregates: 4 of 5 files answered from the index, 1 read, [0-9.]+ KB"))
     assert(
       line("SELECT count(*) FROM {t} WHERE id >= 30") == "aggregates: 5 of 5 files answered from the index, 0 read")
+    assert(line("SELECT count(*), max(id) FROM {t}") == "aggregates: 8 of 8 files answered from the index, 0 read")
+    assert(
+      line("SELECT count(n) FROM {t}").contains("aggregates: evaluated by Iceberg, AGGREGATE_OF_ICEBERG (the index"))
+    withoutAnswers(assert(line("SELECT count(*) FROM {t}").contains("evaluated by Iceberg, AGGREGATE_OFF")))
     assert(line("SELECT sum(id) FROM {t} WHERE id >= 30").contains("AGGREGATE_FUNCTION (sum("))
     assert(line("SELECT count(*) FROM {t} WHERE id >= 30 GROUP BY d").contains("AGGREGATE_GROUPING"))
     assert(line("SELECT min(s) FROM {t} WHERE id >= 30").contains("AGGREGATE_FEW_WHOLE_FILES"))

@@ -84,16 +84,6 @@ class ReasonStatesTest extends SharedSession {
     whyNot("SELECT * FROM forged.db.encrypted WHERE id = 1")
   }
 
-  state("COLUMN_STATS_REQUESTED") {
-    val table = built("stats_requested")
-    assert(sql(s"SELECT max(id) FROM $table").collect().map(_.getLong(0)).toSeq == Seq(49))
-    sql(s"CALL zonemap.system.planned_scans(table => '$table')")
-      .collect()
-      .map(_.getAs[String]("reason"))
-      .map(reason => reason.takeWhile(_ != ':') -> reason)
-      .toSeq
-  }
-
   /** The relation of a query after the swap, whose files have not been planned. */
   private def swapped(query: String): (DataSourceV2Relation, SparkTable) =
     new SwapRule(runtime.process.tables)

@@ -55,6 +55,7 @@ object ReasonExamples {
 
   private val scans = Seq(
     ReasonExample("EMPTY_TABLE", "SELECT * FROM lake.db.no_rows"),
+    ReasonExample("COLUMN_STATS_REQUESTED", "SELECT max(id) FROM lake.db.no_index"),
     ReasonExample("NOT_COVERED", "SELECT * FROM lake.db.no_index WHERE id = 1"),
     ReasonExample(
       "TOO_MANY_UNKNOWN_ENTRIES",
@@ -131,6 +132,7 @@ object ReasonExamples {
     ReasonExample("AGGREGATE_NOT_FROM_INDEX", "SELECT count(*) FROM lake.db.no_index WHERE id = 1"),
     ReasonExample("AGGREGATE_FEW_WHOLE_FILES", s"SELECT count(*) FROM $Table WHERE mixed = 40"),
     ReasonExample("AGGREGATE_BETWEEN", s"SELECT count(*) FROM $Table f JOIN $other ON f.id = o.k"),
+    ReasonExample("AGGREGATE_OF_ICEBERG", "SELECT max(id) FROM lake.db.no_index"),
     ReasonExample("AGGREGATE_OFF", s"SELECT count(*) FROM $Table WHERE id >= 35", "aggregates.enabled" -> "false"),
     ReasonExample("AGGREGATE_NOT_SEPARATE", s"SELECT count(*) FROM $Table WHERE id >= 10 AND rand(7) < 0.999")
   )
@@ -143,7 +145,6 @@ object ReasonExamples {
 
   /** Codes that no query on its own causes, with the state that does. `ReasonStatesTest` causes each of them. */
   val states: Map[String, String] = Map(
-    "COLUMN_STATS_REQUESTED" -> "`SELECT max(id) FROM lake.db.examples`, which Iceberg answers from statistics; `planned_scans` shows the code",
     "SCHEMA_MISMATCH" -> "a filter on a column that is dropped and added again after the query was analyzed",
     "ENCRYPTED_TABLE" -> "a table with encryption keys",
     "UNINDEXABLE" -> "a manifest that differs from its manifest list",

@@ -7,25 +7,28 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
-import zonemap.iceberg.plan.ZoneMapTable
 import zonemap.iceberg.report.{AggregateReason, PlanReport}
+import zonemap.spark.scan.ZoneMapRelation
 
 /**
- * A scan that rows from the index replaced completely. EXPLAIN finds it as a tag of these rows.
+ * A scan that rows from the index replaced completely.
  *
  * @param report the report of the scan's plan
- * @param scan the replaced scan
+ * @param scan the replaced scan, if it was planned
  * @param conditions the conditions of the filters above it, as expressions of its columns
  */
 private[zonemap] final case class AnsweredScan(
-    table: ZoneMapTable,
+    relation: ZoneMapRelation,
     report: Option[PlanReport],
     note: String,
-    scan: DataSourceV2ScanRelation,
+    scan: Option[DataSourceV2ScanRelation],
     conditions: Seq[Expression])
 
 private[zonemap] object AnsweredScan {
-  val Tag: TreeNodeTag[AnsweredScan] = TreeNodeTag[AnsweredScan]("zonemap.answered")
+
+  /** The text that EXPLAIN shows for planned files of which some are left to be read. */
+  def note(planned: Long, read: Long): String =
+    s"aggregates: ${planned - read} of $planned files answered from the index, $read read"
 }
 
 /** The reason why the index does not provide an aggregate over a scan. EXPLAIN finds it as a tag of the scan. */

@@ -16,8 +16,9 @@ import zonemap.spark.scan.{Guarded, IcebergScans, OtherEngines, PlannedBefore, S
  * Evaluates COUNT, MIN and MAX over a scan from the index where possible: files whose exact results the index holds are
  * removed from the scan, and their results are added to the plan as rows (SOUNDNESS, S76 and S102 to S110).
  *
- * The rule runs on planned scans, after Iceberg tried to evaluate the aggregate itself. It decides for each planned
- * task whether the index provides the file's result, so every planned file is either answered or read. See ADR 11.
+ * The rule runs on planned scans, after [[SnapshotAggregateRule]] and after Iceberg tried to evaluate the aggregate
+ * itself. It decides for each planned task whether the index provides the file's result, so every planned file is
+ * either answered or read. See ADR 11.
  */
 private[zonemap] object AggregateRule extends Rule[LogicalPlan] {
 
@@ -34,25 +35,26 @@ private[zonemap] object AggregateRule extends Rule[LogicalPlan] {
 
   private def answered(aggregate: Aggregate, once: Scan => Boolean): Option[LogicalPlan] =
     aggregate match {
-      case AggregatedScan(found)
-          if IcebergScans.isFilterable(found.scan.scan) && isOn(found) && once(found.scan.scan) =>
+      case AggregatedScan(found) =>
         for {
-          tasks <- IcebergScans.fileTasks(found.scan.scan)
+          scan <- found.scan
+          if IcebergScans.isFilterable(scan.scan) && found.isOn && once(scan.scan)
+          tasks <- IcebergScans.fileTasks(scan.scan)
           if tasks.nonEmpty
-          answers <- explained(found, answersOf(found, tasks))
+          answers <- explained(scan, answersOf(found, scan, tasks))
           plan = new AnsweredPlan(found, answers.groups)
           rows <- plan.rows
-        } yield replaced(found, tasks, answers, plan, rows)
+        } yield replaced(found, scan, tasks, answers, plan, rows)
       case _ => None
     }
 
-  private def isOn(found: AggregatedScan): Boolean =
-    found.relation.conf.exists(conf => conf.aggregates && !conf.planner.shadow)
-
-  private def answersOf(found: AggregatedScan, tasks: IndexedSeq[FileScanTask]): Either[AggregateReason, FileAnswers] =
+  private def answersOf(
+      found: AggregatedScan,
+      scan: DataSourceV2ScanRelation,
+      tasks: IndexedSeq[FileScanTask]): Either[AggregateReason, FileAnswers] =
     for {
       question <- found.question
-      planned <- plannedFrom(found.scan).toRight(AggregateReason.NotFromIndex)
+      planned <- plannedFrom(scan).toRight(AggregateReason.NotFromIndex)
       answers <- IndexQuestions.aggregates(found.relation.table.pinned, planned.files, tasks, question)
     } yield answers
 
@@ -60,44 +62,39 @@ private[zonemap] object AggregateRule extends Rule[LogicalPlan] {
     if (PlannedBefore.isMarked(scan)) None else IcebergScans.planned(scan.scan)
 
   /** Returns the results from the index. If there are none, notes the reason on the scan for EXPLAIN. */
-  private def explained(found: AggregatedScan, answers: Either[AggregateReason, FileAnswers]): Option[FileAnswers] = {
-    answers.left.foreach(NotAnswered.note(found.scan, _))
+  private def explained(
+      scan: DataSourceV2ScanRelation,
+      answers: Either[AggregateReason, FileAnswers]): Option[FileAnswers] = {
+    answers.left.foreach(NotAnswered.note(scan, _))
     answers.toOption
   }
 
   /** Builds the new plan, then removes the answered tasks from the scan: no step after the removal can fail. */
   private def replaced(
       found: AggregatedScan,
+      scan: DataSourceV2ScanRelation,
       tasks: IndexedSeq[FileScanTask],
       answers: FileAnswers,
       plan: AnsweredPlan,
       rows: LocalRelation): LogicalPlan = {
-    val read = tasks.filterNot(task => answers.files.contains(task.file().location()))
-    val remaining = new java.util.HashSet[String]
-    read.foreach(task => remaining.add(task.file().location()): Unit)
+    val read = tasks.indices.filterNot(answers.answered.get).map(tasks)
     val counted =
       CountedStep(PlanStep.Aggregates, IcebergScans.totalOf(tasks.iterator), IcebergScans.totalOf(read.iterator))
-    val note =
-      s"aggregates: ${answers.files.size} of ${tasks.size} files answered from the index, ${remaining.size} read" +
-        counted.after.bytes.filter(_ => read.nonEmpty).fold("")(bytes => s", ${ByteText.of(bytes)}")
-    if (remaining.isEmpty) {
-      rows.setTagValue(
-        AnsweredScan.Tag,
-        AnsweredScan(
-          found.relation.table,
-          IcebergScans.planned(found.scan.scan).map(_.report),
-          note,
-          found.scan,
-          found.conditions))
-      plan.whole(rows)
-    } else {
-      val left = found.scan.copy(
-        scan = new RemainingFilesScan(found.scan.scan, remaining, counted, note),
+    val note = AnsweredScan.note(tasks.size.toLong, read.size.toLong) +
+      counted.after.bytes.filter(_ => read.nonEmpty).fold("")(bytes => s", ${ByteText.of(bytes)}")
+    if (read.isEmpty)
+      plan.whole(
+        rows,
+        AnsweredScan(found.relation, IcebergScans.planned(scan.scan).map(_.report), note, Some(scan), found.conditions))
+    else {
+      val remaining = new java.util.HashSet[String]
+      read.foreach(task => remaining.add(task.file().location()): Unit)
+      val left = scan.copy(
+        scan = new RemainingFilesScan(scan.scan, remaining, counted, note),
         keyGroupedPartitioning = None,
         ordering = None)
-      val changed =
-        plan.withRest(rows, found.aggregate.child.transformDown { case scan if scan eq found.scan => left })
-      IcebergScans.remove(found.scan.scan, answers.files): Unit
+      val changed = plan.withRest(rows, found.aggregate.child.transformDown { case old if old eq scan => left })
+      IcebergScans.remove(scan.scan, answers.answered)
       changed
     }
   }

@@ -4,7 +4,7 @@ package zonemap.spark.aggregate
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression, Literal, NamedExpression}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.planning.PhysicalOperation
-import org.apache.spark.sql.catalyst.plans.logical.Aggregate
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.types.{DoubleType, FloatType}
 
@@ -15,17 +15,23 @@ import zonemap.spark.expression.{ExactTranslator, ExpressionSql, MonotoneKey}
 import zonemap.spark.scan.ZoneMapRelation
 
 /**
- * An aggregate directly above deterministic projections and filters over a planned scan of a [[ZoneMapRelation]].
+ * An aggregate directly above deterministic projections and filters over a [[ZoneMapRelation]], or over a planned scan
+ * of one.
  *
- * @param output the output of the topmost projection, as expressions of the scan's columns
- * @param conditions all conditions of the filters that Spark evaluates, as expressions of the scan's columns
+ * @param output the output of the topmost projection, as expressions of `columns`
+ * @param conditions all conditions of the filters that Spark evaluates, as expressions of `columns`
+ * @param columns the output of the relation or of the scan
+ * @param scan the scan, if it is planned
  */
 private[aggregate] final class AggregatedScan(
     val aggregate: Aggregate,
     output: Seq[NamedExpression],
     val conditions: Seq[Expression],
-    val scan: DataSourceV2ScanRelation,
+    columns: Seq[AttributeReference],
+    val scan: Option[DataSourceV2ScanRelation],
     val relation: ZoneMapRelation) {
+
+  def isOn: Boolean = relation.conf.exists(conf => conf.aggregates && !conf.planner.shadow)
 
   /** The grouping keys, as attributes of the aggregate's child. */
   lazy val keys: Seq[AttributeReference] = aggregate.groupingExpressions.collect { case a: AttributeReference => a }
@@ -74,7 +80,7 @@ private[aggregate] final class AggregatedScan(
   private def sourceOf(expression: Expression): Option[AttributeReference] =
     expression match {
       case attribute: AttributeReference =>
-        ZoneMapRelation.sourceOf(attribute, output, scan.output)
+        ZoneMapRelation.sourceOf(attribute, output, columns)
       case _ => None
     }
 
@@ -85,14 +91,25 @@ private[aggregate] final class AggregatedScan(
 }
 
 private[aggregate] object AggregatedScan {
+
+  /** Matches an aggregate over a relation whose scan is not planned yet, or over a planned scan. */
   def unapply(aggregate: Aggregate): Option[AggregatedScan] =
     aggregate match {
-      case Aggregate(grouping, _, PhysicalOperation(output, conditions, scan: DataSourceV2ScanRelation), None)
+      case Aggregate(grouping, _, PhysicalOperation(output, conditions, source), None)
           if (output ++ conditions ++ grouping).forall(_.deterministic) =>
-        ZoneMapRelation
-          .unapply(scan.relation)
-          .map(new AggregatedScan(aggregate, output, conditions, scan, _))
+        relationOf(source)
+          .map { case (relation, columns, scan) =>
+            new AggregatedScan(aggregate, output, conditions, columns, scan, relation)
+          }
           .filter(found => grouping.nonEmpty || found.functions.nonEmpty)
       case _ => None
+    }
+
+  private def relationOf(
+      source: LogicalPlan): Option[(ZoneMapRelation, Seq[AttributeReference], Option[DataSourceV2ScanRelation])] =
+    source match {
+      case scan: DataSourceV2ScanRelation =>
+        ZoneMapRelation.unapply(scan.relation).map(found => (found, scan.output, Some(scan)))
+      case other => ZoneMapRelation.unapply(other).map(found => (found, found.relation.output, None))
     }
 }

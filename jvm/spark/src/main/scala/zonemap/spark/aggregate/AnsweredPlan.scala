@@ -4,6 +4,7 @@ package zonemap.spark.aggregate
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LocalRelation, LogicalPlan, Project, Union}
 import org.apache.spark.sql.types.DataType
 
@@ -38,8 +39,16 @@ private[aggregate] final class AnsweredPlan(found: AggregatedScan, groups: Seq[G
     Option.when(data.forall(_.isDefined))(LocalRelation(output, data.flatten))
   }
 
-  /** The plan if no file remains to be read: `rows` holds each group once. */
-  def whole(rows: LocalRelation): LogicalPlan = Project(results(rows.output, (_, part) => part), rows)
+  /**
+   * The plan if no file remains to be read: `rows` holds each group once. The output of the aggregate is computed at
+   * once if Spark can, so that no job runs for it.
+   */
+  def whole(rows: LocalRelation, answered: AnsweredScan): LogicalPlan =
+    ConvertToLocalRelation(Project(results(rows.output, (_, part) => part), rows)) match {
+      case local: LocalRelation => AnsweredRows(local.output, local.data)(answered)
+      case project =>
+        project.transform { case `rows` => AnsweredRows(rows.output, rows.data)(answered) }
+    }
 
   /**
    * The plan if some files remain to be read.

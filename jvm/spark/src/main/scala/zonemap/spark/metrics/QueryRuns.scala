@@ -17,7 +17,7 @@ import org.apache.spark.sql.execution.ui.{SparkListenerSQLExecutionEnd, SparkLis
 
 import zonemap.iceberg.plan.ZoneMapTable
 import zonemap.iceberg.report.PlanReport
-import zonemap.spark.aggregate.AnsweredScan
+import zonemap.spark.aggregate.AnsweredRows
 import zonemap.spark.scan.{Guarded, IcebergScans, SparkProcess}
 
 /**
@@ -92,8 +92,8 @@ private[zonemap] final class QueryRuns(process: SparkProcess) extends SparkListe
       case scan: BatchScanExec =>
         tableOf(scan).foreach(ours => ran(IcebergScans.report(scan.scan).orElse(Option(ours.lastPlan()))))
       case rows: LocalTableScanExec =>
-        rows.logicalLink.flatMap(_.getTagValue(AnsweredScan.Tag)).foreach { answered =>
-          ran(answered.report.orElse(Option(answered.table.lastPlan())))
+        AnsweredRows.scanOf(rows).foreach { answered =>
+          ran(answered.report.orElse(Option(answered.relation.table.lastPlan())))
         }
       case cached: InMemoryTableScanExec => count(cached.relation.cachedPlan, isCached = true)
     }: Unit

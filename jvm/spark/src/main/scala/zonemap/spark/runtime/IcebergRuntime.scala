@@ -16,6 +16,7 @@ import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.task.PlannerSelfCheck
 import zonemap.iceberg.upkeep.UpkeepProcess
 import zonemap.spark.{SelfCheck, Versions, ZoneMapCatalog, ZoneMapRuntime}
+import zonemap.spark.aggregate.{AnsweredRowsStrategy, SnapshotAggregateRule}
 import zonemap.spark.conf.{DocumentedConfs, UnknownConfs, ZoneMapConf}
 import zonemap.spark.job.SparkJobRunner
 import zonemap.spark.join.{RuntimeJoinRule, StaticJoinRule}
@@ -65,11 +66,13 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     parts.flatMap(_.normalizationRules).foreach(rule => extensions.injectPlanNormalizationRule(_ => rule))
     extensions.injectPlanNormalizationRule(new RegisterScanRules(_, parts, runtimeJoins, metrics, runs, unknownConfs))
     extensions.injectPreCBORule(_ => swapRule)
+    extensions.injectPreCBORule(_ => SnapshotAggregateRule)
     extensions.injectPreCBORule(_ => TopKRule)
     extensions.injectPreCBORule(_ => LimitRule)
     extensions.injectPreCBORule(_ => ExpressionRule)
     extensions.injectPreCBORule(_ => StaticJoinRule)
     extensions.injectPlannerStrategy(new PrunedScanStrategy(_))
+    extensions.injectPlannerStrategy(_ => AnsweredRowsStrategy)
   }
 
   /**

@@ -81,6 +81,14 @@ private[zonemap] object IcebergScans {
     (totalOf(before.iterator), totalOf(after.asScala.iterator))
   }
 
+  /** Removes the tasks at these places among the planned tasks. */
+  def remove(scan: Scan, places: java.util.BitSet): Unit = {
+    val before = tasks(scan)
+    val after = new java.util.ArrayList[AnyRef](before.size)
+    before.indices.foreach(i => if (!places.get(i)) after.add(before(i)): Unit)
+    methods.foreach(_.reset.invoke(scan, after): Unit)
+  }
+
   /** The files of tasks, one for each task. */
   def totalOf(tasks: Iterator[AnyRef]): FileTotal =
     tasks.foldLeft(FileTotal.Zero) {

@@ -39,10 +39,13 @@ private[zonemap] final case class ZoneMapRelation(
    * index does not cover the snapshot. The table's top-k bound is applied too: every operator that uses these rows is
    * above the sort and the limit that the bound comes from (S100).
    */
-  def files(conditions: Seq[Expression]): Option[FileSet] = {
+  def files(conditions: Seq[Expression]): Option[FileSet] =
+    table.pinned.liveFiles.map(_.keep(Predicate.and(mayBeTrue(conditions), table.conditions)))
+
+  /** Returns a predicate that is TRUE or unknown for each row for which all `conditions` are TRUE. */
+  def mayBeTrue(conditions: Seq[Expression]): Predicate = {
     val translator = new ExpressionTranslator(columns)
-    val predicates = conditions.flatMap(conjuncts).map(translator.whenTrue)
-    table.pinned.liveFiles.map(_.keep(Predicate.and(predicates :+ table.conditions: _*)))
+    Predicate.and(conditions.flatMap(conjuncts).map(translator.whenTrue): _*)
   }
 
   /** Returns the deterministic conjuncts that refer only to columns of the relation and have no subquery. */

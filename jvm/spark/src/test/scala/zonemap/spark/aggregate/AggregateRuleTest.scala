@@ -101,10 +101,17 @@ class AggregateRuleTest extends AggregateTables {
     check(s"SELECT p, count(*), max(id) FROM $byP GROUP BY p", 0)
   }
 
-  test("what Iceberg answers from its manifests stays Iceberg's") {
-    val frame = sql(s"SELECT count(*), min(id), max(id) FROM $plain")
-    assert(answered(frame) == 0)
-    assert(rows(frame) == Seq("[80,0,79]"))
+  test("without a filter: the index answers what it proves for all files, and Iceberg the rest from its manifests") {
+    def asked(query: String, byIndex: Boolean) = {
+      val frame = sql(query.replace("{t}", plain))
+      assert(answered(frame) == (if (byIndex) 1 else 0) && Plans.scans(frame).isEmpty, query)
+    }
+    asked("SELECT count(*), min(id), max(id) FROM {t}", byIndex = true)
+    asked("SELECT count(*) + 1 AS c, max(dt) FROM {t} HAVING c > 0", byIndex = true)
+    asked("SELECT count(g), min(n), max(n) FROM {t}", byIndex = true)
+    asked("SELECT count(n) FROM {t}", byIndex = false)
+    val queries = Seq("count(*), min(id), max(id)", "count(n)", "count(g), min(n), max(n)", "min(f), max(f), min(b)")
+    assertRowsAreIcebergs(queries.map(functions => s"SELECT $functions FROM $plain"))
   }
 
   test("deletes: files that they touch are read") {
@@ -242,10 +249,13 @@ class AggregateRuleTest extends AggregateTables {
 
   private def optimized(frame: DataFrame): LogicalPlan = frame.queryExecution.optimizedPlan
 
-  test("applied twice the rule gives the same plan object") {
+  private def isAnswer(plan: LogicalPlan): Boolean =
+    plan.isInstanceOf[LocalRelation] || plan.isInstanceOf[AnsweredRows]
+
+  test("applied twice the rules give the same plan object") {
     for (from <- Seq(30, 35)) {
       val plan = optimized(sql(s"SELECT count(*) FROM $plain WHERE id >= $from"))
-      assert(plan.exists(_.isInstanceOf[LocalRelation]) && (AggregateRule(plan) eq plan))
+      assert(plan.exists(isAnswer) && (AggregateRule(plan) eq plan) && (SnapshotAggregateRule(plan) eq plan))
       assert(plan.exists(_.isInstanceOf[Union]) == (from == 35))
     }
   }
@@ -253,12 +263,15 @@ class AggregateRuleTest extends AggregateTables {
   test("plans that are left as they are: correlated subqueries, other engines, shadow mode, switched off") {
     val query = s"SELECT count(*) FROM $plain WHERE id >= 35"
     val whole = withoutAnswers(optimized(sql(query)))
-    assert(AggregateRule(Subquery(whole, correlated = true)).children.head eq whole)
+    val unfiltered = s"SELECT count(*), max(id) FROM $plain"
+    for (rule <- Seq(AggregateRule, SnapshotAggregateRule))
+      assert(rule(Subquery(whole, correlated = true)).children.head eq whole)
     val beside = spark.sessionState.conf.clone()
     beside.setConfString("spark.plugins", "org.apache.spark.CometPlugin")
     SQLConf.withExistingConf(beside)(assert(AggregateRule(whole) eq whole))
     for (key <- Seq("spark.sql.zonemap.shadow.enabled" -> "true", "spark.sql.zonemap.aggregates.enabled" -> "false"))
-      withConf(key)(assert(filesRead(sql(query)) == 5, key))
+      withConf(key)(assert(filesRead(sql(query)) == 5 && answered(sql(unfiltered)) == 0, key))
+    assert(answered(sql(unfiltered)) == 1)
     val option = spark.read.option("zonemap.aggregates.enabled", "false").table(plain).where("id >= 35")
     assert(filesRead(option.groupBy().count()) == 5)
   }

@@ -96,6 +96,6 @@ private object Answers extends AdaptiveSparkPlanHelper {
   def of(plan: SparkPlan): Seq[String] =
     collectWithSubqueries(plan) {
       case scan: BatchScanExec => Option(scan.scan).collect { case remaining: RemainingFilesScan => remaining.note }
-      case rows: LocalTableScanExec => rows.logicalLink.flatMap(_.getTagValue(AnsweredScan.Tag)).map(_.note)
+      case rows: LocalTableScanExec => AnsweredRows.scanOf(rows).map(_.note)
     }.flatten
 }
