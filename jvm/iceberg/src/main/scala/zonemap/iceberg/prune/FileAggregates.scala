@@ -3,7 +3,7 @@ package zonemap.iceberg.prune
 
 import scala.collection.mutable
 
-import org.apache.iceberg.{DataFile, FileScanTask}
+import org.apache.iceberg.FileScanTask
 
 import zonemap.core.predicate.{ColumnRef, Predicate}
 import zonemap.core.segment.Segment
@@ -181,17 +181,16 @@ private object FileAggregates {
     val whole = new java.util.HashMap[String, java.lang.Long]
     val seen = new java.util.HashSet[String]
     if (!readersFilterMore(tasks)) tasks.foreach { task =>
-      val file = task.file() // some tasks make it each time
-      val path = file.location()
+      val path = task.file().location()
       if (!seen.add(path)) whole.remove(path)
-      else if (isWhole(task, file)) whole.put(path, file.recordCount())
+      else if (isWhole(task)) whole.put(path, task.file().recordCount())
     }
     whole
   }
 
-  private def isWhole(task: FileScanTask, file: DataFile): Boolean =
-    task.deletes().isEmpty && !task.isDataTask && file.recordCount() > 0 &&
-      task.start() == 0 && task.length() == file.fileSizeInBytes()
+  private def isWhole(task: FileScanTask): Boolean =
+    task.deletes().isEmpty && !task.isDataTask && task.file().recordCount() > 0 &&
+      task.start() == 0 && task.length() == task.file().fileSizeInBytes()
 
   /** One file for each spec is checked, because such a filter is the residual of every file. */
   private def readersFilterMore(tasks: IndexedSeq[FileScanTask]): Boolean = {

@@ -12,10 +12,10 @@ import zonemap.core.segment.{PathReader, Segment}
 /**
  * The files of one segment, from which [[CompactTask]]s make Iceberg's own tasks when they are asked for.
  *
- * Whatever can fail has been done before a task is handed out: the arrays of the segment are loaded, the stored bytes of
- * the task's path are retained and checked, and the first task of each partition and of each format has been made. So a
- * task neither reads the store nor finds damage later, when no plan of Iceberg's can replace it (S145). `task` is for
- * one thread; tasks may be used by any.
+ * Whatever can fail has been done before a task is handed out: the arrays of the segment are loaded, the stored bytes
+ * of the task's path are retained and checked, and the first task of each partition and of each format has been made.
+ * So a task neither reads the store nor finds damage later, when no plan of Iceberg's can replace it (S145). `task` is
+ * for one thread; tasks may be used by any.
  *
  * @param newReader returns a reader of paths; all of these readers share the stored bytes that one has read
  * @param make makes Iceberg's own task of a row, from the retained bytes

@@ -30,11 +30,13 @@ private[zonemap] final class CompactTask private[task] (files: CompactFiles, pri
   /** The location of the file. */
   def path: String = files.path(row)
 
+  /** Iceberg's own task of the file, made each time. */
+  def made: BaseFileScanTask = files.made(row)
+
   /** The format of the file. */
   def format: FileFormat = files.format(row)
 
   private[task] def estimatedRows(length: Long): Long = files.estimatedRows(row, length)
-  private[task] def made: BaseFileScanTask = files.made(row)
   private def writeReplace(): AnyRef = made
 }
 

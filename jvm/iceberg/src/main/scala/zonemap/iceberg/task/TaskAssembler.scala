@@ -23,7 +23,7 @@ import zonemap.iceberg.snapshot.SnapshotIndex
  * [[CompactFiles]]; one instance for each walk through a plan.
  *
  * @param isCompact whether tasks without deletes are [[CompactTask]]s. A snapshot with deletes has none: finding the
- *   deletes of a file takes its path and its bounds, and the size of the deletes is a part of the weight of its splits
+ *   deletes of a file takes its path and its bounds, and their size is a part of the weight of its splits
  */
 private[zonemap] final class TaskAssembler(
     index: SnapshotIndex,

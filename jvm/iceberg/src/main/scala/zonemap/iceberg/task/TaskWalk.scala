@@ -26,7 +26,7 @@ private[zonemap] final class TaskWalk(
   private var row = -1
   private var tasks: assembler.Of = _
 
-  /** By part: the paths read from a segment that is not in memory, or that tasks read later; a second read may fail. */
+  /** By part: the paths read from a segment that is not in memory, or that tasks need later; reading may fail. */
   private val fromStore = new Array[ReadPaths](parts.length)
 
   private val isRemote = parts.exists(_._1.isRemote)

@@ -113,7 +113,11 @@ class CompactTasksTest extends AnyFunSuite with OwnProcess {
       process.restart()
       try
         assert(
-          groups(found, 60000, 10, 0).map(received).flatMap(_.tasks().asScala).map(_.file().location()).distinct.sorted
+          groups(found, 60000, 10, 0)
+            .flatMap(group => received(group).tasks().asScala)
+            .map(_.file().location())
+            .distinct
+            .sorted
             == expected)
       finally kept.foreach { case (name, bytes) => table.io.put(name, bytes) }
     }

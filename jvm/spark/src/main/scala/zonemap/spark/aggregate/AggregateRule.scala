@@ -10,7 +10,6 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import zonemap.iceberg.plan.{IndexQuestions, PlannedScan}
 import zonemap.iceberg.prune.FileAnswers
 import zonemap.iceberg.report.{AggregateReason, ByteText, CountedStep, PlanStep}
-import zonemap.iceberg.task.CompactTask
 import zonemap.spark.scan.{Guarded, IcebergScans, OtherEngines, PlannedBefore, ScanPlaces}
 
 /**
@@ -73,9 +72,9 @@ private[zonemap] object AggregateRule extends Rule[LogicalPlan] {
       answers: FileAnswers,
       plan: AnsweredPlan,
       rows: LocalRelation): LogicalPlan = {
-    val read = tasks.filterNot(task => answers.files.contains(CompactTask.pathOf(task)))
+    val read = tasks.filterNot(task => answers.files.contains(task.file().location()))
     val remaining = new java.util.HashSet[String]
-    read.foreach(task => remaining.add(CompactTask.pathOf(task)): Unit)
+    read.foreach(task => remaining.add(task.file().location()): Unit)
     val counted =
       CountedStep(PlanStep.Aggregates, IcebergScans.totalOf(tasks.iterator), IcebergScans.totalOf(read.iterator))
     val note =

@@ -61,7 +61,9 @@ private[scan] final class IndexedScan(val inner: Scan)
   override def unwrapped: Scan = inner
   override def filterAttributes(): Array[NamedReference] = filterable.filterAttributes()
   override def filter(predicates: Array[Predicate]): Unit = filterable.filter(predicates)
-  override def outputPartitioning(): Partitioning = inner.asInstanceOf[SupportsReportPartitioning].outputPartitioning()
+
+  override def outputPartitioning(): Partitioning =
+    inner.asInstanceOf[SupportsReportPartitioning].outputPartitioning()
 
   override def equals(other: Any): Boolean =
     other match {

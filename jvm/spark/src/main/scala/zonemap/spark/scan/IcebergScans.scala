@@ -62,10 +62,13 @@ private[zonemap] object IcebergScans {
       case _ => None
     }
 
-  /** Returns the planned tasks, one for each file; `None` if a task is of another kind. */
+  /** Returns the planned tasks as Iceberg's own, one for each file; `None` if a task is of another kind. */
   def fileTasks(scan: Scan): Option[IndexedSeq[FileScanTask]] = {
     val planned = tasks(scan)
-    val files = planned.collect { case task: FileScanTask => task }
+    val files = planned.collect {
+      case compact: CompactTask => compact.made
+      case task: FileScanTask   => task
+    }
     Option.when(files.size == planned.size)(files)
   }
 

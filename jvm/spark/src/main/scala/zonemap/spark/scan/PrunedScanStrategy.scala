@@ -47,7 +47,7 @@ private[zonemap] final class PrunedScanStrategy(session: SparkSession, broadcast
       case inner             => IcebergScans.planned(inner).isDefined
     })
 
-  /** Lets the scan share its broadcasts, and gives Spark's strategy an [[IndexedScan]], if the query's confs allow it. */
+  /** Lets the scan share its broadcasts, and gives Spark's strategy an [[IndexedScan]], if the query's confs do. */
   private def served(plan: LogicalPlan, relation: DataSourceV2ScanRelation): LogicalPlan =
     if (!ZoneMapConf.read(SQLConf.get, relation.relation.options).exists(_.planner.ownSplits)) plan
     else {

@@ -28,7 +28,8 @@ import org.slf4j.LoggerFactory
  * same running application (S145). So other credentials, properties or metadata make another broadcast.
  *
  * The newest [[SharedBroadcasts.MaxHeld]] broadcasts are retained. One that is displaced is only forgotten: the
- * partitions of a query that was planned before refer to it, and Spark's cleaner removes it once none do. Thread-safe.
+ * partitions of a query that was planned before refer to it, and Spark's cleaner removes it once none do.
+ * Thread-safe.
  */
 private[zonemap] final class SharedBroadcasts {
   import SharedBroadcasts._
@@ -87,7 +88,8 @@ private[zonemap] object SharedBroadcasts {
   private lazy val ofIceberg: Option[Fields] =
     try {
       val scan = Class.forName(ScanClass, false, classOf[SparkTable].getClassLoader)
-      Some(Fields(field(scan, "sparkContext", classOf[JavaSparkContext]), field(scan, "fileIO", classOf[Supplier[_]])))
+      val context = field(scan, "sparkContext", classOf[JavaSparkContext])
+      Some(Fields(context, field(scan, "fileIO", classOf[Supplier[_]])))
     } catch {
       case e @ (NonFatal(_) | _: LinkageError) =>
         log.warn(s"Zonemap: each scan broadcasts its table and its FileIO again: Iceberg has other internals: $e")
@@ -108,7 +110,7 @@ private[zonemap] object SharedBroadcasts {
     digest.digest().toIndexedSeq
   }
 
-  /** The application, the FileIO by identity, and the serialized bytes. The references are weak, the hash is stable. */
+  /** The application, the FileIO by identity, and the serialized bytes. The references are weak. */
   private final class Key(context: SparkContext, io: FileIO, digest: IndexedSeq[Byte]) {
     private val ofContext = new WeakReference(context)
     private val ofIO = new WeakReference(io)

@@ -12,10 +12,9 @@ import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
-import zonemap.iceberg.task.CompactTask
 import zonemap.spark.SharedSession
 
-/** Scans with splits of their own send executors what Iceberg's scans send, and read it alike (S145, S146). */
+/** Scans with splits of their own send executors what Iceberg's scans send, and read it alike (S145). */
 class OwnSplitsTest extends SharedSession with AdaptiveSparkPlanHelper {
   import OwnSplitsTest._
 
@@ -46,11 +45,14 @@ class OwnSplitsTest extends SharedSession with AdaptiveSparkPlanHelper {
     } :+ frame.queryExecution.optimizedPlan.stats.toString
   }
 
+  /** The number of tasks that are rows of the index. */
   private def compactTasks(text: String): Int =
-    scans(sql(text)).flatMap(scan => IcebergScans.fileTasks(ForwardingScan.innermost(scan.scan)).get).count {
-      case _: CompactTask => true
-      case _              => false
-    }
+    scans(sql(text))
+      .map(scan => ForwardingScan.innermost(scan.scan))
+      .map { scan =>
+        IcebergScans.samples(scan).fold(0)(_ => IcebergScans.fileTasks(scan).get.size)
+      }
+      .sum
 
   /** The query has the same partitions, readers, statistics and rows with the switch on and off. */
   private def same(text: String, columnar: Option[Boolean] = None, sorts: Boolean = false): Unit = {
@@ -64,7 +66,8 @@ class OwnSplitsTest extends SharedSession with AdaptiveSparkPlanHelper {
   private def insert(table: String, format: String, first: Int): Unit = {
     sql(s"ALTER TABLE $table SET TBLPROPERTIES ('write.format.default' = '$format')")
     sql(
-      s"INSERT INTO $table SELECT /*+ COALESCE(1) */ id, CAST(id % 3 AS INT), CAST(id AS STRING) FROM RANGE($first, ${first + 10})")
+      s"INSERT INTO $table SELECT /*+ COALESCE(1) */ id, CAST(id % 3 AS INT), CAST(id AS STRING) " +
+        s"FROM RANGE($first, ${first + 10})")
     build(table)
   }
 
@@ -101,7 +104,8 @@ class OwnSplitsTest extends SharedSession with AdaptiveSparkPlanHelper {
   test("ORC files are read as columns where this is enabled") {
     val table = "lake.db.own_splits_orc"
     sql(
-      s"CREATE TABLE $table (id BIGINT, p INT, s STRING) USING iceberg TBLPROPERTIES ('read.orc.vectorization.enabled' = 'true')")
+      s"CREATE TABLE $table (id BIGINT, p INT, s STRING) USING iceberg " +
+        "TBLPROPERTIES ('read.orc.vectorization.enabled' = 'true')")
     insert(table, "orc", 0)
     insert(table, "orc", 10)
     same(s"SELECT * FROM $table", Some(true))
@@ -136,7 +140,16 @@ class OwnSplitsTest extends SharedSession with AdaptiveSparkPlanHelper {
     }
   }
 
-  test("no partition that is sent names a class of zonemap, and a frame can be executed after the index is forgotten") {
+  test("next to an engine that recognizes Iceberg's classes, a scan has Iceberg's tasks") {
+    val table = newTable("own_splits_engine")
+    build(table)
+    spark.sessionState.conf.setConfString("spark.plugins", "org.apache.spark.CometPlugin")
+    try assert(compactTasks(s"SELECT * FROM $table") == 0)
+    finally spark.sessionState.conf.unsetConf("spark.plugins")
+    assert(compactTasks(s"SELECT * FROM $table") == 5)
+  }
+
+  test("no partition that is sent names a class of zonemap, and a frame runs after the index is forgotten") {
     val table = newTable("own_splits_sent")
     build(table)
     val frame = sql(s"SELECT * FROM $table WHERE id > 14")
