@@ -50,6 +50,9 @@ private[core] object BlockedData {
 
     private val readOneByOne = new AtomicLong
 
+    /** By block: whether its bytes, which the checksum names, could be decompressed and decoded. */
+    private[core] val isSound = new Array[Boolean](blocks)
+
     /** Loads and retains the stored bytes of all blocks in one read; later calls read no block from the source. */
     def hold(): Unit = if (held.isEmpty) synchronized {
       if (held.isEmpty) held = Some(container.stored(dataKey))
@@ -81,6 +84,11 @@ private[core] object BlockedData {
       container.part(dataKey, offset, length)
     }
 
+    /** Compares the stored bytes of a block with its checksum. */
+    def check(ordinal: Int, stored: ByteBuffer): Unit =
+      if (Checksums.crc32c(stored) != index.getInt(ordinal * IndexRowBytes + 12))
+        Input.damaged(s"the checksum of block $ordinal of $dataKey does not match")
+
     /**
      * Checks and decompresses a block.
      *
@@ -90,7 +98,7 @@ private[core] object BlockedData {
     def decoded(ordinal: Int, stored: ByteBuffer, into: Array[Byte]): ByteBuffer =
       Input.decoding(s"block $ordinal of $dataKey") {
         val row = ordinal * IndexRowBytes
-        if (Checksums.crc32c(stored) != index.getInt(row + 12)) Input.damaged("its checksum does not match")
+        check(ordinal, stored)
         Zstd.decompress(stored, index.getInt(row + 8), Zstd.mostOf(stored.remaining, Zstd.FreeBlockBytes), into)
       }
   }

@@ -56,6 +56,7 @@ final private[zonemap] class PathReader private[segment] (
     rows: Int,
     read: Option[ReadPaths]) {
   private var current = -1
+  private var held = -1
   private var bytes = Array.emptyByteArray
   private val starts = new Array[Int](PathBlocks.BlockRows)
   private val lengths = new Array[Int](PathBlocks.BlockRows)
@@ -68,10 +69,31 @@ final private[zonemap] class PathReader private[segment] (
     new String(bytes, starts(slot), lengths(slot), StandardCharsets.UTF_8)
   }
 
-  private def load(block: Int): Unit = Input.decoding(s"path block $block") {
-    current = -1
+  /**
+   * Retains the stored bytes of the path of `row`, and checks that the path can be decoded. From then on, readers with
+   * the same [[ReadPaths]] return the path without reading the segment.
+   */
+  def hold(row: Int): Unit = {
+    val block = row / PathBlocks.BlockRows
+    if (!isHeld(row)) {
+      if (blocks.isSound(block)) Input.decoding(s"path block $block")(blocks.check(block, storedOf(block)))
+      else load(block)
+      held = block
+    }
+  }
+
+  /** Whether the last call of [[hold]] was for a path of the block of `row`. */
+  def isHeld(row: Int): Boolean = row / PathBlocks.BlockRows == held
+
+  private def storedOf(block: Int): ByteBuffer = {
     val stored = read.flatMap(r => Option(r.stored(block))).getOrElse(blocks.stored(block))
     read.foreach(_.stored(block) = stored)
+    stored
+  }
+
+  private def load(block: Int): Unit = Input.decoding(s"path block $block") {
+    current = -1
+    val stored = storedOf(block)
     val raw = blocks.decoded(block, stored, into = bytes)
     bytes = raw.array()
     val in = new Input(raw)
@@ -83,6 +105,7 @@ final private[zonemap] class PathReader private[segment] (
       slot += 1
     }
     in.end("a path block")
+    blocks.isSound(block) = true
     current = block
   }
 }

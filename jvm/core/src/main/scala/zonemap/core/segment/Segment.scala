@@ -190,10 +190,15 @@ final private[zonemap] class Segment private (
     }
   }
 
-  /** Loads, in few large reads, all sections that a plan may need for these fields and for the files themselves. */
-  def load(fieldIds: Set[Int]): Unit = {
+  /** Loads what the segment has of single files, except their paths and bounds. */
+  def loadFiles(): Unit = {
     partitions: Unit
     fixed.load()
+  }
+
+  /** Loads, in few large reads, all sections that a plan may need for these fields and for the files themselves. */
+  def load(fieldIds: Set[Int]): Unit = {
+    loadFiles()
     paths.hold()
     fieldIds.flatMap(column).foreach(_.load())
     fieldIds.foreach(root)

@@ -22,7 +22,8 @@ private[plan] final class FilePlan(
     bound: BoundScan,
     hints: ScanHints,
     trust: BoundsTrust,
-    budget: StoreBudget) {
+    budget: StoreBudget,
+    ownSplits: Boolean) {
   private val watch = new TierWatch(resolved)
   private val heldBefore = resolved.index.residentBytes
   private val selection = new FileSelection(resolved.index, bound, request, hints, trust)
@@ -39,7 +40,7 @@ private[plan] final class FilePlan(
     new ShadowRefutation(request, bound, trust).difference(ours, missing, selection.limitedTo.isDefined)
 
   /** Starts a walk through the plan, which makes the tasks. */
-  def walk(): TaskWalk = new TaskWalk(parts, new TaskAssembler(resolved.index, bound, request), budget)
+  def walk(): TaskWalk = new TaskWalk(parts, new TaskAssembler(resolved.index, bound, request, ownSplits), budget)
 
   /** Whether planning loaded parts of the index that are now retained in memory. */
   def hasReadMore: Boolean = resolved.index.residentBytes > heldBefore

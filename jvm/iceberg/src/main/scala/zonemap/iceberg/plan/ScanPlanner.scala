@@ -87,7 +87,8 @@ private[plan] object ScanPlanner {
       bound <- BoundScan.of(request, table.hints)
     } yield {
       val trust = table.pinned.trustOf(bound.specs.get)
-      new FilePlan(request, resolved, bound, table.hints, trust, table.pinned.storeBudget)
+      val pinned = table.pinned
+      new FilePlan(request, resolved, bound, table.hints, trust, pinned.storeBudget, pinned.settings.ownSplits)
     }
 
   /**

@@ -16,6 +16,7 @@ package zonemap.iceberg.settings
  * @param segmentRows the number of entries of a segment at which a build aims; a build of several segments is a Spark
  *   job
  * @param countSteps whether executions count the files and bytes before and after each step of a plan, for people
+ * @param ownSplits whether planned scans hold their splits as rows of the index, and share broadcasts
  * @param maintenance when segments are merged, written to the store and released
  */
 final case class PlannerSettings(
@@ -29,6 +30,7 @@ final case class PlannerSettings(
     cold: ColdSettings = ColdSettings(),
     segmentRows: Int = PlannerSettings.SegmentRows,
     countSteps: Boolean = false,
+    ownSplits: Boolean = true,
     maintenance: UpkeepSettings = UpkeepSettings())
 
 private[zonemap] object PlannerSettings {

@@ -19,10 +19,17 @@ import zonemap.iceberg.snapshot.SnapshotIndex
  * Makes Iceberg's file scan tasks from the selected files, with their delete files and residuals.
  *
  * Tasks share their schema, spec and residuals, which are made once for each spec, and delete files, which are made
- * once for each plan. Residuals are `alwaysTrue` if the scan must return whole files. Not thread-safe; one instance
- * for each walk through a plan.
+ * once for each plan. Residuals are `alwaysTrue` if the scan must return whole files. Not thread-safe, except for
+ * [[CompactFiles]]; one instance for each walk through a plan.
+ *
+ * @param isCompact whether tasks without deletes are [[CompactTask]]s. A snapshot with deletes has none: finding the
+ *   deletes of a file takes its path and its bounds, and their size is a part of the weight of its splits
  */
-private[zonemap] final class TaskAssembler(index: SnapshotIndex, bound: BoundScan, request: ScanRequest) {
+private[zonemap] final class TaskAssembler(
+    index: SnapshotIndex,
+    bound: BoundScan,
+    request: ScanRequest,
+    isCompact: Boolean) {
   private val shared = mutable.HashMap.empty[Int, SharedBySpec]
   private val templates = new ContentFileTemplates(bound.specs)
   private val deletes =
@@ -31,19 +38,40 @@ private[zonemap] final class TaskAssembler(index: SnapshotIndex, bound: BoundSca
   /** The counts of the tasks made so far. */
   val counts = new TaskCounts
 
-  /** Makes the tasks for the files of one segment, whose paths `paths` reads. */
-  final class Of(segment: Segment, paths: PathReader) {
-    private val files = new DataFileFactory(segment, paths, templates)
+  /** Whether the tasks are [[CompactTask]]s, which read the paths of their files later. */
+  val makesCompact: Boolean = isCompact && index.deletes.isEmpty
+
+  /**
+   * Makes the tasks for the files of one segment.
+   *
+   * @param newReader returns a reader of the segment's paths; all of these readers share what they have read
+   */
+  final class Of(segment: Segment, newReader: () => PathReader) {
+    private val files = new DataFileFactory(segment, newReader(), templates)
     private val deleteFiles = new deletes.Of(segment)
     private val bySpec = segment.partitions.iterator.map(p => sharedOf(p.specId)).toArray
+    private lazy val compact = new CompactFiles(segment, newReader, whole, bound.specs, lock = TaskAssembler.this)
 
-    def task(row: Int): FileScanTask = {
-      val file = files.dataFile(row)
+    def task(row: Int): FileScanTask =
+      if (makesCompact) {
+        counts.add(segment.fileSizeBytes(row), segment.recordCount(row))
+        compact.task(row)
+      } else {
+        val file = files.dataFile(row)
+        val applying = deleteFiles.deletesFor(row, file)
+        counts.add(file, applying)
+        taskOf(row, file, applying)
+      }
+
+    /** Whether `task` reads nothing for this row. */
+    def isHeld(row: Int): Boolean = makesCompact && compact.isHeld(row)
+
+    private def whole(row: Int): BaseFileScanTask = taskOf(row, files.dataFile(row), TaskAssembler.NoDeletes)
+
+    private def taskOf(row: Int, file: DataFile, applying: Array[DeleteFile]): BaseFileScanTask = {
       val partition = segment.partitionOrdinal(row)
       val spec = bySpec(partition)
       val residuals = spec.residualsOf(segment.partitions(partition))
-      val applying = deleteFiles.deletesFor(row, file)
-      counts.add(file, applying)
       new BaseFileScanTask(file, applying, spec.schemaJson, spec.specJson, residuals)
     }
   }
@@ -71,6 +99,7 @@ private[zonemap] final class TaskAssembler(index: SnapshotIndex, bound: BoundSca
 }
 
 private object TaskAssembler {
+  private val NoDeletes = new Array[DeleteFile](0)
   private val Unfiltered = ResidualEvaluator.unpartitioned(Expressions.alwaysTrue())
 }
 
@@ -86,9 +115,7 @@ private[zonemap] final class TaskCounts {
 
   /** @param deletes must not change later: tasks with the same delete files may share one array */
   def add(file: DataFile, deletes: Array[DeleteFile]): Unit = {
-    files += 1
-    fileBytes += file.fileSizeInBytes()
-    fileRows += file.recordCount()
+    add(file.fileSizeInBytes(), file.recordCount())
     if (deletes ne last) {
       last = deletes
       lastBytes = 0L
@@ -96,6 +123,13 @@ private[zonemap] final class TaskCounts {
     }
     deleteFiles += deletes.length
     deleteBytes += lastBytes
+  }
+
+  /** Adds a data file without deletes. */
+  def add(fileSizeBytes: Long, recordCount: Long): Unit = {
+    files += 1
+    fileBytes += fileSizeBytes
+    fileRows += recordCount
   }
 
   /** The size of the data files. */

@@ -26,13 +26,14 @@ private[zonemap] final class TaskWalk(
   private var row = -1
   private var tasks: assembler.Of = _
 
-  /** By part: the paths read from a segment that is not in memory, because a later read of it may fail. */
+  /** By part: the paths read from a segment that is not in memory, or that tasks need later; reading may fail. */
   private val fromStore = new Array[ReadPaths](parts.length)
 
   private val isRemote = parts.exists(_._1.isRemote)
 
   /** The next task, or null after the last one. */
-  def next(): FileScanTask = if (isRemote) StoreBudget.within(budget)(nextTask()) else nextTask()
+  def next(): FileScanTask =
+    if (isRemote && !(row >= 0 && tasks.isHeld(row))) StoreBudget.within(budget)(nextTask()) else nextTask()
 
   private def nextTask(): FileScanTask =
     if (isOver) null
@@ -47,9 +48,10 @@ private[zonemap] final class TaskWalk(
     while (row < 0 && part + 1 < parts.length) {
       ahead.upTo(part + 1)
       val segment = parts(part + 1)._1
-      if (!segment.isInMemory) fromStore(part + 1) = segment.newReadPaths()
-      tasks = new assembler.Of(segment, pathsOf(part + 1))
-      part += 1
+      val next = part + 1
+      if (assembler.makesCompact || !segment.isInMemory) fromStore(next) = segment.newReadPaths()
+      tasks = new assembler.Of(segment, () => pathsOf(next))
+      part = next
       row = parts(part)._2.nextSetBit(0)
     }
     row < 0

@@ -22,7 +22,7 @@ private[plan] object ClientFilter {
     ExpressionVisitors.visit(filter, new Typing(schema, caseSensitive))
 
   /**
-   * A filter that each row satisfies which the reader of some client takes for a row of `filter` (SOUNDNESS, S150).
+   * A filter that each row satisfies which the reader of some client takes for a row of `filter` (SOUNDNESS, S160).
    *
    * Spark takes both zeros for one value and NaN for the greatest one, and the index proves by that. Other readers
    * distinguish the zeros, or compare NaN with nothing, so that NOT (x > 5) holds for NaN.

@@ -25,7 +25,7 @@ private[zonemap] final class RemainingFilesScan(
 
   override def steps: Seq[(PlanStep, Option[CountedStep])] = Seq((counted.step, Some(counted)))
 
-  override def toBatch: Batch = new RemainingFilesBatch(inner.toBatch, remaining)
+  override def toBatch: Batch = new RemainingFilesBatch(super.toBatch, remaining)
   override def description(): String = s"${inner.description()} [$note]"
 
   override def equals(other: Any): Boolean =

@@ -287,6 +287,17 @@ private[zonemap] object ZoneMapConf {
     flag
   )
 
+  val OwnSplits: ConfEntry[Boolean] = ConfEntry(
+    Prefix + "ownSplits.enabled",
+    "true",
+    "true, false",
+    "Hold the splits of a scan as rows of the index until Spark sends them to executors, and broadcast the table of " +
+      "several scans once. Executors receive Iceberg's own splits either way. Scans of snapshots with deletes hold " +
+      "Iceberg's splits.",
+    flag,
+    advanced = true
+  )
+
   /** The confs of the planner; evaluated late, because [[ReportConf]] uses this object. */
   lazy val all: Seq[ConfEntry[_]] = Seq(
     Enabled,
@@ -314,6 +325,7 @@ private[zonemap] object ZoneMapConf {
     FlushInterval,
     FlushManifests,
     MaintainFacts,
+    OwnSplits,
     MergeConf.Policy,
     MergeConf.Limit,
     MergeConf.ForcedEvery,
@@ -349,6 +361,7 @@ private[zonemap] object ZoneMapConf {
             ),
             segmentRows = SegmentRows.read(conf, options),
             countSteps = ReportConf.Steps.read(conf, options),
+            ownSplits = OwnSplits.read(conf, options),
             maintenance = UpkeepSettings(
               merge = MergeConf.policy(conf, options),
               followCommits = FollowCommits.read(conf, options),

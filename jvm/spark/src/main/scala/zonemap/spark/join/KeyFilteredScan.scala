@@ -117,7 +117,6 @@ private[zonemap] final class KeyFilteredScan(
 
   override def columnarSupportMode(): Scan.ColumnarSupportMode = columnarMode
 
-  override def toBatch: Batch = inner.toBatch
   override def toMicroBatchStream(checkpoint: String): MicroBatchStream = inner.toMicroBatchStream(checkpoint)
   override def toContinuousStream(checkpoint: String): ContinuousStream = inner.toContinuousStream(checkpoint)
   override def outputPartitioning(): Partitioning = inner.asInstanceOf[SupportsReportPartitioning].outputPartitioning()

@@ -71,7 +71,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     extensions.injectPreCBORule(_ => LimitRule)
     extensions.injectPreCBORule(_ => ExpressionRule)
     extensions.injectPreCBORule(_ => StaticJoinRule)
-    extensions.injectPlannerStrategy(new PrunedScanStrategy(_))
+    extensions.injectPlannerStrategy(new PrunedScanStrategy(_, process.broadcasts))
     extensions.injectPlannerStrategy(_ => AnsweredRowsStrategy)
   }
 

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.spark.scan
 
+import scala.annotation.tailrec
+
+import org.apache.spark.sql.connector.expressions.NamedReference
+import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
-import org.apache.spark.sql.connector.read.{Scan, Statistics, SupportsReportStatistics}
+import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.connector.read.partitioning.Partitioning
 import org.apache.spark.sql.types.StructType
 
 import zonemap.iceberg.report.{CountedStep, PlanStep}
@@ -18,6 +23,7 @@ private[zonemap] trait ForwardingScan extends Scan with SupportsReportStatistics
   def steps: Seq[(PlanStep, Option[CountedStep])] = Nil
 
   override def readSchema(): StructType = inner.readSchema()
+  override def toBatch: Batch = IndexedBatch.of(inner)
   override def description(): String = inner.description()
   override def columnarSupportMode(): Scan.ColumnarSupportMode = inner.columnarSupportMode()
   override def estimateStatistics(): Statistics = inner.asInstanceOf[SupportsReportStatistics].estimateStatistics()
@@ -34,5 +40,34 @@ private[zonemap] object ForwardingScan {
     scan match {
       case forwarding: ForwardingScan => forwarding.unwrapped
       case other                      => other
+    }
+
+  /** Returns Iceberg's scan, to which `scan` forwards. */
+  @tailrec
+  def innermost(scan: Scan): Scan =
+    scan match {
+      case forwarding: ForwardingScan => innermost(forwarding.inner)
+      case other                      => other
+    }
+}
+
+/** Iceberg's filterable scan `inner` while Spark plans its node: only its batch is made in another way. */
+private[scan] final class IndexedScan(val inner: Scan)
+    extends ForwardingScan
+    with SupportsReportPartitioning
+    with SupportsRuntimeV2Filtering {
+  private val filterable = inner.asInstanceOf[SupportsRuntimeV2Filtering]
+
+  override def unwrapped: Scan = inner
+  override def filterAttributes(): Array[NamedReference] = filterable.filterAttributes()
+  override def filter(predicates: Array[Predicate]): Unit = filterable.filter(predicates)
+
+  override def outputPartitioning(): Partitioning =
+    inner.asInstanceOf[SupportsReportPartitioning].outputPartitioning()
+
+  override def equals(other: Any): Boolean =
+    other match {
+      case that: IndexedScan => inner == that.inner
+      case _                 => false
     }
 }

@@ -4,12 +4,13 @@ package zonemap.spark.scan
 import scala.jdk.CollectionConverters._
 import scala.jdk.OptionConverters._
 
-import org.apache.iceberg.{BatchScan, FileScanTask}
+import org.apache.iceberg.{BatchScan, FileFormat, FileScanTask}
 import org.apache.iceberg.expressions.Expression
 import org.apache.spark.sql.connector.read._
 
 import zonemap.iceberg.plan.{PlannedScan, ZoneMapBatchScan}
 import zonemap.iceberg.report.{FileTotal, PlanReport}
+import zonemap.iceberg.task.CompactTask
 
 /**
  * Access to Iceberg's batch scan for zonemap's rules: its [[PlannedScan]], its tasks, and the removal of tasks.
@@ -38,7 +39,7 @@ private[zonemap] object IcebergScans {
    * task so, thus it also does so after some or all tasks are removed.
    */
   def readsBatches(scan: Scan): Boolean =
-    scan.toBatch.createReaderFactory().getClass.getName == ColumnarReaders
+    IndexedBatch.of(scan).createReaderFactory().getClass.getName == ColumnarReaders
 
   /** Returns the plan from the index of all tasks; `None` if Iceberg planned the scan, and for other kinds of scans. */
   def planned(scan: Scan): Option[PlannedScan] = {
@@ -61,11 +62,26 @@ private[zonemap] object IcebergScans {
       case _ => None
     }
 
-  /** Returns the planned tasks, one for each file; `None` if a task is of another kind. */
+  /** Returns the planned tasks as Iceberg's own, one for each file; `None` if a task is of another kind. */
   def fileTasks(scan: Scan): Option[IndexedSeq[FileScanTask]] = {
     val planned = tasks(scan)
-    val files = planned.collect { case task: FileScanTask => task }
+    val files = planned.collect {
+      case compact: CompactTask => compact.made
+      case task: FileScanTask   => task
+    }
     Option.when(files.size == planned.size)(files)
+  }
+
+  /** One planned task of each format, if all tasks are rows of the index; else `None`. */
+  def samples(scan: Scan): Option[Seq[FileScanTask]] = {
+    val found = new java.util.EnumMap[FileFormat, FileScanTask](classOf[FileFormat])
+    val isCompact = tasksOf(scan).iterator().asScala.forall {
+      case task: CompactTask =>
+        found.putIfAbsent(task.format, task)
+        true
+      case _ => false
+    }
+    Option.when(isCompact)(found.values.asScala.toSeq)
   }
 
   /** Removes the tasks of these files. Returns the files before and after. */
@@ -73,8 +89,8 @@ private[zonemap] object IcebergScans {
     val before = tasks(scan)
     val after = new java.util.ArrayList[AnyRef](before.size)
     before.foreach {
-      case task: FileScanTask if paths.contains(task.file().location()) => ()
-      case task                                                         => after.add(task): Unit
+      case task: FileScanTask if paths.contains(CompactTask.pathOf(task)) => ()
+      case task                                                           => after.add(task): Unit
     }
     // if no task was removed, Iceberg keeps its planned splits
     if (after.size < before.size) methods.foreach(_.reset.invoke(scan, after): Unit)
@@ -92,7 +108,7 @@ private[zonemap] object IcebergScans {
   /** The files of tasks, one for each task. */
   def totalOf(tasks: Iterator[AnyRef]): FileTotal =
     tasks.foldLeft(FileTotal.Zero) {
-      case (total, task: FileScanTask) => total + FileTotal(1, Some(task.file().fileSizeInBytes()))
+      case (total, task: FileScanTask) => total + FileTotal(1, Some(task.length()))
       case (total, _)                  => total + FileTotal(1, None)
     }
 
@@ -103,10 +119,10 @@ private[zonemap] object IcebergScans {
       case inner                      => planned(inner).map(_.report)
     }
 
-  private def tasks(scan: Scan): IndexedSeq[AnyRef] =
-    methods.fold(IndexedSeq.empty[AnyRef]) {
-      _.tasks.invoke(scan).asInstanceOf[java.util.List[AnyRef]].toArray.toIndexedSeq
-    }
+  private def tasks(scan: Scan): IndexedSeq[AnyRef] = tasksOf(scan).toArray.toIndexedSeq
+
+  private def tasksOf(scan: Scan): java.util.List[AnyRef] =
+    methods.fold(java.util.List.of[AnyRef]())(_.tasks.invoke(scan).asInstanceOf[java.util.List[AnyRef]])
 
   private def interfaces(scanClass: Class[_]): Set[Class[_]] =
     Iterator

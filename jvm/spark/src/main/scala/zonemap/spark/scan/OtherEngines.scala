@@ -5,7 +5,7 @@ import java.util.Locale
 
 import org.apache.spark.sql.internal.SQLConf
 
-/** Engines that recognize Spark's and Iceberg's scans by class; next to them, zonemap wraps no scan. */
+/** Engines that recognize Spark's and Iceberg's scans by class; next to them, zonemap wraps no scan and plans Iceberg's tasks. */
 private[zonemap] object OtherEngines {
   private val Names = Seq("comet", "gluten", "nvidia", "rapids")
 

@@ -32,7 +32,7 @@ private[zonemap] final class PlannableTables(process: SparkProcess) {
               case Some(refusal) =>
                 warnOnce(refusal)
                 SwapDecision.Leave(SwapReason.MalformedConf(refusal))
-              case None => SwapDecision.Swap(inner, conf.planner)
+              case None => SwapDecision.Swap(inner, beside(SQLConf.get, conf.planner))
             }
         }
     }
@@ -50,6 +50,10 @@ private[zonemap] final class PlannableTables(process: SparkProcess) {
 
 private object PlannableTables {
   private val slf4j = LoggerFactory.getLogger("zonemap.planner")
+
+  /** The settings next to other engines, which may read tasks of Iceberg's own classes only. */
+  private def beside(conf: SQLConf, settings: PlannerSettings): PlannerSettings =
+    if (OtherEngines.areConfigured(conf)) settings.copy(ownSplits = false) else settings
 }
 
 private[zonemap] sealed trait SwapDecision

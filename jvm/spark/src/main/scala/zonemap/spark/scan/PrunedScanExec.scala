@@ -3,7 +3,7 @@ package zonemap.spark.scan
 
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression, SortOrder}
 import org.apache.spark.sql.connector.catalog.Table
-import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory, Scan}
+import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionReaderFactory, Scan}
 import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.joins.StoragePartitionJoinParams
@@ -27,6 +27,8 @@ private[zonemap] final class PrunedScanExec(
   /** Spark's node, which this node replaces, has planned its partitions already, to choose between rows and columns. */
   @transient override lazy val inputPartitions: Seq[InputPartition] =
     replaced.fold(batch.planInputPartitions().toIndexedSeq: Seq[InputPartition])(_.inputPartitions)
+
+  @transient override lazy val batch: Batch = if (pruned == null) null else IndexedBatch.of(pruned)
 
   override lazy val readerFactory: PartitionReaderFactory =
     replaced.fold(batch.createReaderFactory())(_.readerFactory)
@@ -62,9 +64,10 @@ private[zonemap] final class PrunedScanExec(
 }
 
 private[zonemap] object PrunedScanExec {
-  def of(node: BatchScanExec): PrunedScanExec = {
-    val made =
-      new PrunedScanExec(node.output, node.scan, node.runtimeFilters, node.ordering, node.table, node.spjParams)
+
+  /** The node that replaces `node`, whose scan reads like `scan`. */
+  def of(node: BatchScanExec, scan: Scan): PrunedScanExec = {
+    val made = new PrunedScanExec(node.output, scan, node.runtimeFilters, node.ordering, node.table, node.spjParams)
     made.replaced = Some(node)
     made
   }

@@ -10,13 +10,17 @@ import org.apache.spark.sql.execution.{FilterExec, ProjectExec, SparkPlan, Spark
 import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2ScanRelation, DataSourceV2Strategy}
 import org.apache.spark.sql.internal.SQLConf
 
+import zonemap.spark.conf.ZoneMapConf
+
 /**
  * Gives the scans whose files zonemap prunes the node [[PrunedScanExec]].
  *
  * Spark's own strategy plans the scan, and this strategy replaces the node in its result. No rule on physical plans can
- * do this: Spark discards a node that a rule replaces by an equal node.
+ * do this: Spark discards a node that a rule replaces by an equal node. The scans share their broadcasts from then on
+ * ([[SharedBroadcasts]]).
  */
-private[zonemap] final class PrunedScanStrategy(session: SparkSession) extends SparkStrategy {
+private[zonemap] final class PrunedScanStrategy(session: SparkSession, broadcasts: SharedBroadcasts)
+    extends SparkStrategy {
 
   private lazy val ofSpark: Option[DataSourceV2Strategy] =
     session match {
@@ -29,7 +33,9 @@ private[zonemap] final class PrunedScanStrategy(session: SparkSession) extends S
       case PhysicalOperation(_, _, relation: DataSourceV2ScanRelation) =>
         Guarded
           .orNothing("metrics of its scan") {
-            if (isPruned(relation.scan)) ofSpark.map(_.apply(plan).map(replaced)) else None
+            if (isPruned(relation.scan))
+              ofSpark.map(_.apply(served(plan, relation)).map(replaced(_, relation.scan)))
+            else None
           }
           .getOrElse(Nil)
       case _ => Nil
@@ -41,11 +47,22 @@ private[zonemap] final class PrunedScanStrategy(session: SparkSession) extends S
       case inner             => IcebergScans.planned(inner).isDefined
     })
 
-  private def replaced(plan: SparkPlan): SparkPlan =
+  /** Lets the scan share its broadcasts, and gives Spark's strategy an [[IndexedScan]], if the query's confs do. */
+  private def served(plan: LogicalPlan, relation: DataSourceV2ScanRelation): LogicalPlan =
+    if (!ZoneMapConf.read(SQLConf.get, relation.relation.options).exists(_.planner.ownSplits)) plan
+    else {
+      broadcasts.serve(relation.scan)
+      plan.transformDown {
+        case same: DataSourceV2ScanRelation if (same eq relation) && IcebergScans.isFilterable(same.scan) =>
+          same.copy(scan = new IndexedScan(same.scan))
+      }
+    }
+
+  private def replaced(plan: SparkPlan, scan: Scan): SparkPlan =
     plan match {
-      case project: ProjectExec => project.copy(child = replaced(project.child))
-      case filter: FilterExec   => filter.copy(child = replaced(filter.child))
-      case scan: BatchScanExec  => PrunedScanExec.of(scan)
+      case project: ProjectExec => project.copy(child = replaced(project.child, scan))
+      case filter: FilterExec   => filter.copy(child = replaced(filter.child, scan))
+      case node: BatchScanExec  => PrunedScanExec.of(node, scan)
       case other                => other
     }
 }

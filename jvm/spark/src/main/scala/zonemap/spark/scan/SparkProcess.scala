@@ -22,6 +22,9 @@ private[zonemap] final class SparkProcess(val iceberg: UpkeepProcess) {
    */
   val confWarnings = new RecentlySeen[String](256)
 
+  /** The broadcasts that scans share. */
+  val broadcasts = new SharedBroadcasts
+
   /** The tables that the index can plan. */
   val tables = new PlannableTables(this)
 
