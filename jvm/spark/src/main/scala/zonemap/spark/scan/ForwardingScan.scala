@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.spark.scan
 
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression}
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read.{Scan, Statistics, SupportsReportStatistics}
 import org.apache.spark.sql.types.StructType
@@ -16,6 +17,9 @@ private[zonemap] trait ForwardingScan extends Scan with SupportsReportStatistics
 
   /** The steps in which this scan itself prunes files, with the files before and after once they are known. */
   def steps: Seq[(PlanStep, Option[CountedStep])] = Nil
+
+  /** The column under which this scan takes the values of an expression as a runtime filter. */
+  def passedAs(expression: Expression): Option[AttributeReference] = None
 
   override def readSchema(): StructType = inner.readSchema()
   override def description(): String = inner.description()
