@@ -78,18 +78,45 @@ def condition(rng: random.Random, alias: str) -> str:
     )
 
 
+def computed(rng: random.Random, table: str, key: str) -> tuple[str, str]:
+    """Returns a table, or a subquery of it, and an expression of its key."""
+    if key in ("i", "l"):
+        expression = rng.choice(["{a}.{k} + 3", "{a}.{k} - 2", "abs({a}.{k})", "coalesce({a}.{k}, 7)", "{a}.{k} % 9"])
+    elif key == "day":
+        expression = rng.choice(["date_add({a}.{k}, 2)", "trunc({a}.{k}, 'MM')", "coalesce({a}.{k}, DATE'2019-04-20')"])
+    elif key == "s":
+        expression = rng.choice(["substring({a}.{k}, 1, 18)", "upper({a}.{k})", "coalesce({a}.{k}, 'none')"])
+    else:
+        expression = rng.choice(["-{a}.{k}", "round({a}.{k})", "coalesce({a}.{k}, 0)"])
+    inner = rng.choice(
+        [
+            "SELECT * FROM {t}",
+            "SELECT * FROM {t} UNION ALL SELECT * FROM {t} WHERE g < 4",
+            "SELECT i, max(l) l, s, max(x) x, m, day, max(g) g FROM {t} GROUP BY i, s, m, day",
+            "SELECT * FROM (SELECT *, count(*) OVER (PARTITION BY i, s) n FROM {t})",
+            "SELECT z.* FROM {t} z LEFT ANTI JOIN lake.joins.r_tiny y ON z.l = y.l",
+            "SELECT z.i, y.l, y.s, z.x, z.m, y.day, z.g FROM {t} z LEFT JOIN lake.joins.r_near y ON z.l = y.l",
+        ]
+    ).format(t=table)
+    plain = rng.random() < 0.4
+    return f"({inner})", key if plain else expression.format(a="a", k=key)
+
+
 def query(rng: random.Random, names: list[str]) -> str:
     a, b, c = (rng.choice(names) for _ in range(3))
     key = rng.choice(KEYS)
-    left, right = (key, key) if rng.random() < 0.8 else rng.choice([("i", "l"), ("l", "i")])
+    left, right = (key, key) if rng.random() < 0.8 else rng.choice([("i", "l"), ("l", "i"), ("i", "m"), ("l", "x")])
+    if rng.random() < 0.25:
+        a, left = computed(rng, a, left)
     hint = rng.choice(["", "", "", "/*+ MERGE(b) */", "/*+ BROADCAST(b) */"])
     shape = rng.randrange(8)
     where = condition(rng, "b") if rng.random() < 0.9 else "TRUE"
-    on = f"a.{left} {'=' if rng.random() < 0.9 else '<=>'} b.{right}"
+    left = left if "a." in left else f"a.{left}"
+    on = f"{left} {'=' if rng.random() < 0.9 else '<=>'} b.{right}"
     if rng.random() < 0.3:
         on += " AND a.g <= b.g"
     if shape == 0:
-        return f"SELECT a.* FROM {a} a WHERE a.{left} IN (SELECT b.{right} FROM {b} b WHERE {where})"
+        return f"SELECT a.* FROM {a} a WHERE {left} IN (SELECT b.{right} FROM {b} b WHERE {where})"
     if shape == 1:
         negated = rng.choice(["", "", "NOT "])
         return f"SELECT a.* FROM {a} a WHERE {negated}EXISTS (SELECT 1 FROM {b} b WHERE {on} AND {where})"

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from support import plans, product
+from support import plans, product, tables
 from support.compare import assert_same_rows, explain
 from support.session import STOCK
 
@@ -58,6 +58,73 @@ PRUNES = {
         "SELECT * FROM (SELECT * FROM {s}.fact ORDER BY id % 1000 LIMIT 200) f JOIN {s}.one d ON f.id = d.k WHERE d.name = 'n8'",
         FILES,
     ),
+    "union": (
+        "SELECT f.id FROM (SELECT id FROM {s}.fact UNION ALL SELECT id + 1 FROM {s}.fact WHERE i >= 100) f "
+        "JOIN {s}.one d ON f.id = d.k WHERE d.name IN ('n8', 'n160')",
+        3,
+    ),
+    "aggregate": (
+        "SELECT f.id, n FROM (SELECT id, count(*) n FROM {s}.fact GROUP BY id) f JOIN {s}.one d ON f.id = d.k "
+        "WHERE d.name IN ('n8', 'n160')",
+        2,
+    ),
+    "aggregate of another column": (
+        "SELECT f.id, n FROM (SELECT max(id % 1000) id, sk n FROM {s}.fact GROUP BY sk) f JOIN {s}.one d ON f.id = d.k "
+        "WHERE d.name IN ('n8', 'n160')",
+        FILES,
+    ),
+    "window": (
+        "SELECT * FROM (SELECT id, sk, count(*) OVER (PARTITION BY sk) n FROM {s}.fact) f JOIN {s}.one d ON f.sk = d.k "
+        "WHERE d.name IN ('n80', 'n160')",
+        2,
+    ),
+    "window of all": (
+        "SELECT * FROM (SELECT id, row_number() OVER (ORDER BY id) n FROM {s}.fact) f JOIN {s}.one d ON f.id = d.k "
+        "WHERE d.name IN ('n8', 'n160')",
+        FILES,
+    ),
+    "first rows of each": (
+        "SELECT * FROM (SELECT id, sk, row_number() OVER (PARTITION BY sk ORDER BY x) n FROM {s}.fact) f "
+        "JOIN {s}.one d ON f.sk = d.k WHERE n <= 2 AND d.name IN ('n80', 'n160')",
+        2,
+    ),
+    "below an anti join": (
+        "SELECT * FROM (SELECT * FROM {s}.fact a WHERE NOT EXISTS (SELECT 1 FROM {s}.small r WHERE r.sk = a.id)) f "
+        "JOIN {s}.one d ON f.id = d.k WHERE d.name IN ('n8', 'n160')",
+        2,
+    ),
+    "below an existence join": (
+        "SELECT * FROM (SELECT * FROM {s}.fact a WHERE a.i < 9 OR EXISTS (SELECT 1 FROM {s}.small r WHERE r.sk = a.id)) f "
+        "JOIN {s}.one d ON f.id = d.k WHERE d.name IN ('n8', 'n160')",
+        2,
+    ),
+    "exploded": (
+        "SELECT /*+ BROADCAST(d) */ * FROM (SELECT id, e FROM {s}.fact LATERAL VIEW explode(array(1, 2)) t AS e) f "
+        "JOIN {s}.one d ON f.id = d.k WHERE d.name IN ('n8', 'n160')",
+        2,
+    ),
+    "int and bigint": ("SELECT f.id FROM {s}.fact f JOIN {s}.one d ON f.i = d.k WHERE d.name IN ('n8', 'n160')", 2),
+    "bigint and int": ("SELECT f.id FROM {s}.fact f JOIN {s}.one d ON f.id = d.i WHERE d.name IN ('n8', 'n160')", 2),
+    "bigint and decimal": (
+        "SELECT f.id FROM {s}.fact f JOIN {s}.one d ON f.id = d.m * 4 WHERE d.name IN ('n8', 'n160')",
+        2,
+    ),
+    "expression": ("SELECT f.id FROM {s}.fact f JOIN {s}.one d ON f.id - 1 = d.k WHERE d.name IN ('n8', 'n160')", 2),
+    "expression of a projection": (
+        "SELECT f.e FROM (SELECT date_add(day, 1) AS e, x FROM {s}.fact) f JOIN {s}.one d ON date_sub(f.e, 1) = d.day "
+        "WHERE d.name IN ('n8', 'n160')",
+        2,
+    ),
+    "first letters": (
+        "SELECT f.id FROM {s}.fact f JOIN {s}.one d ON substring(f.s, 1, 5) = substring(d.s, 1, 5) WHERE d.name = 'n160'",
+        1,
+    ),
+    "text and number": (
+        "SELECT f.id FROM {s}.fact f JOIN {s}.one d ON try_cast(f.s AS BIGINT) = d.k WHERE d.name = 'n8'",
+        FILES,
+    ),
+    "remainder": ("SELECT f.id FROM {s}.fact f JOIN {s}.one d ON f.id % 7 = d.k WHERE d.name = 'n8'", FILES),
+    "of two columns": ("SELECT f.id FROM {s}.fact f JOIN {s}.one d ON f.id + f.i = d.k WHERE d.name = 'n8'", FILES),
     "no broadcast": (
         "SELECT /*+ MERGE(d) */ * FROM {s}.fact f JOIN {s}.one d ON f.id = d.k WHERE d.name = 'n8'",
         FILES,
@@ -76,6 +143,50 @@ def test_files_read_without_adaptive_execution(spark, star, case: str) -> None:
     query, files = PRUNES[case]
     with product.raw_conf(spark, {"spark.sql.adaptive.enabled": "false"}):
         assert read_files(spark, query.format(s=star)) == files
+
+
+def test_a_join_above_rows_that_an_outer_join_fills(spark, star) -> None:
+    """The rows that the outer join fills have a key here, so a file of its optional side must not be missing."""
+    query = f"""SELECT /*+ BROADCAST(d) */ f.id, f.ck FROM (
+                  SELECT /*+ MERGE(b) */ s.sk AS id, coalesce(b.id, 8) AS ck
+                  FROM {star}.small s LEFT JOIN {star}.fact b ON s.sk = b.id) f
+                JOIN {star}.one d ON f.ck = d.k WHERE d.name IN ('n8', 'n160')"""
+    assert read_files(spark, query) == FILES
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Asia/Kolkata", "Pacific/Apia"])
+def test_keys_of_the_day_of_a_time(spark, star, zone: str) -> None:
+    table = times(spark)
+    days = "(SELECT day, name FROM lake.joins.days WHERE name = 'd2')"
+    for key in ("CAST(t.ts AS DATE)", "to_date(t.ts)", "date_trunc('DAY', t.ts)"):
+        with product.raw_conf(spark, {"spark.sql.session.timeZone": zone}):
+            query = f"SELECT t.id FROM {table} t JOIN {days} d ON {key} = d.day"
+            assert 1 <= read_files(spark, query, "times") <= 5
+            query = f"SELECT t.id FROM {table} t WHERE {key} IN (SELECT day FROM lake.joins.days WHERE name = 'd2')"
+            assert 1 <= read_files(spark, query, "times") <= 5
+
+
+def times(spark) -> str:
+    """times: 12 files of six hours each, over three days around the change of the year. days: all of them, in a file."""
+    table = "lake.joins.times"
+    if not spark.catalog.tableExists(table):
+        tables.create(spark, table, "id BIGINT, ts TIMESTAMP")
+        start = 1_388_361_600  # 30 December 2013
+        slices = [[(f * 21 + i, start + f * 21_600 + i * 1_029) for i in range(21)] for f in range(12)]
+        sent = "id BIGINT, seconds BIGINT"
+        tables.append(spark, table, slices, sent, select=["id", "timestamp_seconds(seconds) AS ts"])
+        tables.create(spark, "lake.joins.days", "day DATE, name STRING")
+        rows = [[(16_069 + i, f"d{i}") for i in range(6)]]
+        tables.append(
+            spark,
+            "lake.joins.days",
+            rows,
+            "dayno INT, name STRING",
+            select=["date_from_unix_date(dayno) AS day", "name"],
+        )
+        product.build(spark, table)
+        product.build(spark, "lake.joins.days")
+    return table
 
 
 def test_switched_off(spark, star) -> None:

@@ -253,3 +253,17 @@ def test_metadata_columns_and_aggregates(spark, star) -> None:
         "SELECT (SELECT max(f.x) FROM {s}.fact f JOIN {s}.one d ON f.id = d.k WHERE d.name = 'n8') AS m, count(*) FROM {s}.dim",
     ):
         assert_rows_equal_off_on(spark, query.format(s=star), at_least=1)
+
+
+@pytest.mark.skipif(STOCK, reason="asserts what the product reads")
+def test_a_column_that_is_named_like_the_key_of_another(spark) -> None:
+    """A scan gets the keys of an expression under the expression's text, which a column can have as its name."""
+    table = tables.create(spark, "lake.joins.named", "i INT, `(i + 1)` INT")
+    tables.append(spark, table, [[(f * 10 + j, 1000 - f) for j in range(10)] for f in range(8)], "i INT, `(i + 1)` INT")
+    keys = tables.create(spark, "lake.joins.named_keys", "k INT, c INT, name STRING")
+    tables.append(spark, keys, [[(11, 999, "a"), (79, 993, "b"), (41, 996, "c")]], "k INT, c INT, name STRING")
+    for each in (table, keys):
+        product.build(spark, each)
+    for on in ("f.i + 1 = d.k AND f.`(i + 1)` = d.c", "f.`(i + 1)` = d.c AND f.i + 1 = d.k"):
+        query = f"SELECT f.i FROM {table} f JOIN {keys} d ON {on} WHERE d.name <> 'c'"
+        assert executed(spark, query, "named") == 2

@@ -55,6 +55,15 @@ PRUNES = {
     ),
     "values": ("SELECT f.id FROM {s}.fact f JOIN VALUES (5L), (7L), (211L), (NULL) AS v(k) ON f.id = v.k", 2),
     "no file of the other side": ("SELECT f.id FROM {s}.fact f JOIN {s}.dim d ON f.id = d.k WHERE d.tier = 99 ", 0),
+    "key of an expression": ("SELECT * FROM {s}.fact f JOIN {s}.dim d ON f.id - 5 = d.k WHERE d.tier = 3", 5),
+    "below a union": (
+        "SELECT f.id FROM (SELECT id, i FROM {s}.fact UNION ALL SELECT k, i FROM {s}.dim) f JOIN {s}.dim d ON f.id = d.k WHERE d.tier = 3",
+        4,
+    ),
+    "below an aggregate": (
+        "SELECT f.id, n FROM (SELECT id, count(*) n FROM {s}.fact GROUP BY id) f JOIN {s}.dim d ON f.id = d.k WHERE d.tier = 3",
+        4,
+    ),
     "with another condition": (
         "SELECT f.id FROM {s}.fact f JOIN {s}.dim d ON f.id = d.k AND f.x < d.x + 1 WHERE d.tier = 3 AND f.id < 135",
         2,
@@ -84,7 +93,8 @@ KEEPS = {
     "union with unknown values": "SELECT f.id FROM {s}.fact f JOIN (SELECT k FROM {s}.dim WHERE tier = 3 UNION ALL SELECT abs(sk) FROM {s}.small) d ON f.id = d.k",
     "below a window": "SELECT * FROM (SELECT id, row_number() OVER (ORDER BY x) r FROM {s}.fact) f JOIN {s}.dim d ON f.id = d.k WHERE d.tier = 3",
     "below a random filter": "SELECT * FROM (SELECT * FROM {s}.fact WHERE rand() + 1 > 0) f JOIN {s}.dim d ON f.id = d.k WHERE d.tier = 3",
-    "key of an expression": "SELECT * FROM {s}.fact f JOIN {s}.dim d ON f.id + 1 = d.k WHERE d.tier = 3",
+    "key of a remainder": "SELECT * FROM {s}.fact f JOIN {s}.dim d ON f.id % 400 = d.k WHERE d.tier = 3",
+    "below a grouping of another column": "SELECT * FROM (SELECT max(id % 1000) AS id FROM {s}.fact GROUP BY sk) f JOIN {s}.dim d ON f.id = d.k WHERE d.tier = 3",
     "other operator": "SELECT * FROM {s}.fact f JOIN {s}.dim d ON f.id < d.k WHERE d.tier = 3 AND d.name = 'n1'",
     "may hold anything": "SELECT * FROM {s}.fact f JOIN {s}.one d ON f.id = d.k",
     "other types": "SELECT * FROM {s}.fact f JOIN {s}.dim d ON f.id = d.x * 4 WHERE d.tier = 3",

@@ -39,7 +39,7 @@ object OperatorReason {
       extends OperatorReason("JOIN_TYPE", s"no file of this side of $text is pruned by its keys")
 
   case object JoinCondition
-      extends OperatorReason("JOIN_CONDITION", "it requires no equality with a bare column of this table")
+      extends OperatorReason("JOIN_CONDITION", "it requires no equality with a column of this table, or with an expression of one that prunes in filters")
 
   /** @param why the reason why Spark broadcasts no keys to this side */
   final case class JoinNotBroadcast(column: String, why: String)
@@ -106,14 +106,14 @@ object OperatorReason {
     JoinType("").code ->
       ("An outer or anti join retains all rows of this table, or an anti join or EXISTS only compares with its rows; " +
         "keys prune none of its files."),
-    JoinCondition.code -> "The join has no condition `column = column` with a column of this table.",
+    JoinCondition.code -> "The join has no condition `key = key` whose one side is a column of this table or an expression of one that prunes in filters.",
     JoinNotBroadcast("", "").code ->
       "Spark does not broadcast the other side: it is too large, a hint selects another join, or the type of the join forbids it.",
     JoinBroadcastSide(
       "").code -> "Spark broadcasts this side, and the keys of a broadcast prune the side that it is sent to.",
     JoinBetween("").code ->
-      "An aggregate, a union, a window, a LIMIT or a join that adds nulls or returns rows without a match is between the join and the scan.",
-    JoinKeyTypes("", "", "").code -> "The two keys have different types, so Spark casts one of them.",
+      "A LIMIT, an aggregate or window over other columns, a random expression, or a join that adds nulls is between the join and the scan.",
+    JoinKeyTypes("", "", "").code -> "The two keys have different types, and Spark's cast of this table's key does not keep its order.",
     JoinNoBounds("").code -> "Neither bounds nor partitions nor facts of the key are known for any file.",
     JoinDoubtfulBounds("", 0, 0).code -> "For most files nothing proves the bounds of the key.",
     JoinKeysInMostFiles("", 0, 0).code -> "By an estimate, one key may be in more than half of the files.",

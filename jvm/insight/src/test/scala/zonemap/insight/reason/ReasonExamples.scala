@@ -111,8 +111,8 @@ object ReasonExamples {
     ReasonExample("JOIN_BROADCAST_SIDE", s"SELECT /*+ BROADCAST(f) */ * FROM $Table f JOIN $other ON f.id = o.k"),
     ReasonExample(
       "JOIN_BETWEEN",
-      s"SELECT * FROM (SELECT id, max(i) FROM $Table GROUP BY id) f JOIN (VALUES (3L)) AS o(k) ON f.id = o.k"),
-    all("JOIN_KEY_TYPES", s"f JOIN $other ON f.i = o.k"),
+      s"SELECT * FROM (SELECT i, max(id) AS m FROM $Table GROUP BY i) f JOIN (VALUES (3L)) AS o(k) ON f.m = o.k"),
+    all("JOIN_KEY_TYPES", s"f JOIN $other ON f.s = o.k"),
     all("JOIN_NO_BOUNDS", s"f JOIN (VALUES (3), (5)) AS o(k) ON f.hidden = o.k"),
     all("JOIN_KEYS_IN_MOST_FILES", s"f JOIN $other ON f.mixed = o.k"),
     all("JOIN_MANY_KEYS", s"f JOIN (SELECT /*+ BROADCAST */ id AS k FROM RANGE(0, 100000)) o ON f.id = o.k"),

@@ -53,6 +53,11 @@ private[zonemap] final class ExpressionTranslator(columns: ColumnResolver) {
   /** Returns a predicate for the rows for which `condition` is TRUE. */
   def whenTrue(condition: Expression): Predicate = Predicate.simplify(when(condition, outcome = true))
 
+  /** Returns a predicate for the rows for which the value of `tested` is in the ranges, or is NaN if `nan` is true. */
+  def whenIn(tested: Expression, ranges: ValueRanges, nan: Boolean): Predicate =
+    if (!CatalystValues.isOrdered(tested.dataType)) True
+    else Predicate.simplify(rowsOf(tested, Wanted(ranges, nan, nulls = false)))
+
   private def when(condition: Expression, outcome: Boolean): Predicate =
     condition match {
       case Literal(value, BooleanType) => if (value == outcome) True else False

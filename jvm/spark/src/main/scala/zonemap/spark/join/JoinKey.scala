@@ -8,22 +8,29 @@ import org.apache.spark.sql.types._
 
 import zonemap.spark.expression.CatalystValues.isIntegral
 
-/** One equality of a join condition: a column of the left plan that must equal a column of the right plan. */
-private[join] final case class JoinKey(left: Attribute, right: Attribute)
+/**
+ * One equality of a join condition: an expression of the left plan's columns that must equal one of the right plan's.
+ * Both have one type.
+ */
+private[join] final case class JoinKey(left: Expression, right: Expression) {
+  def swapped: JoinKey = JoinKey(right, left)
+}
 
 private[join] object JoinKey extends PredicateHelper {
 
-  /** Returns the equalities between a column of `left` and a column of `right` that the conditions require. */
+  /** Returns the equalities between expressions of `left` and of `right` that the conditions require. */
   def of(conditions: Seq[Expression], left: LogicalPlan, right: LogicalPlan): Seq[JoinKey] =
     conditions
       .flatMap(splitConjunctivePredicates)
-      .collect { case EqualTo(Column(a), Column(b)) => JoinKey(a, b) }
+      .collect { case EqualTo(a, b) if a.references.nonEmpty && b.references.nonEmpty => JoinKey(a, b) }
       .flatMap { key =>
-        if (left.outputSet.contains(key.left) && right.outputSet.contains(key.right)) Some(key)
-        else if (left.outputSet.contains(key.right) && right.outputSet.contains(key.left))
-          Some(JoinKey(key.right, key.left))
+        if (isOf(key.left, left) && isOf(key.right, right)) Some(key)
+        else if (isOf(key.left, right) && isOf(key.right, left)) Some(key.swapped)
         else None
       }
+
+  private def isOf(expression: Expression, plan: LogicalPlan): Boolean =
+    expression.references.subsetOf(plan.outputSet)
 
   /** True if values of the two types are equal exactly if their encodings are equal. */
   def shareOrder(left: DataType, right: DataType): Boolean =
@@ -38,11 +45,17 @@ private[join] object JoinKey extends PredicateHelper {
  */
 private[zonemap] object Column {
   def unapply(expression: Expression): Option[Attribute] =
+    within(expression) match {
+      case attribute: AttributeReference => Some(attribute)
+      case _                             => None
+    }
+
+  /** Removes the outer expressions that preserve whether two values are equal. */
+  def within(expression: Expression): Expression =
     expression match {
-      case attribute: AttributeReference                            => Some(attribute)
-      case cast: Cast if widens(cast.child.dataType, cast.dataType) => unapply(cast.child)
-      case KnownFloatingPointNormalized(NormalizeNaNAndZero(child)) => unapply(child)
-      case _                                                        => None
+      case cast: Cast if widens(cast.child.dataType, cast.dataType) => within(cast.child)
+      case KnownFloatingPointNormalized(NormalizeNaNAndZero(child)) => within(child)
+      case other                                                    => other
     }
 
   private def widens(from: DataType, to: DataType): Boolean =

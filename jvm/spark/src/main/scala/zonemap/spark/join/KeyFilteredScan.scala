@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.spark.join
 
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression}
 import org.apache.spark.sql.connector.expressions.{Literal, NamedReference}
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => SparkPredicate}
 import org.apache.spark.sql.connector.read._
@@ -8,7 +9,6 @@ import org.apache.spark.sql.connector.read.partitioning.Partitioning
 import org.apache.spark.sql.connector.read.streaming.{ContinuousStream, MicroBatchStream}
 import org.slf4j.LoggerFactory
 
-import zonemap.core.predicate.{ColumnRef, In, IsNaN, Predicate, SortedValues}
 import zonemap.iceberg.prune.FileSet
 import zonemap.iceberg.report.{CountedStep, FileTotal, LogFields, MillisText, PlanStep, Survivable}
 import zonemap.spark.expression.{CatalystValues, Encoded}
@@ -16,20 +16,20 @@ import zonemap.spark.scan.{ForwardingScan, IcebergScans}
 
 /**
  * Iceberg's scan with pruning by join keys: once Spark has the keys, this scan removes the tasks of files that cannot
- * hold a key. The keys may be of any column with bounds.
+ * hold a key. The keys may be of any column with bounds, or of an expression of one.
  *
  * All other methods forward to Iceberg's scan. Like Iceberg's own runtime filter, `filter` changes the scan's tasks, on
  * the driver only and before Spark plans partitions. The keys are part of Spark's plan, so Spark does not reuse the
  * scan for other keys. SOUNDNESS, S120.
  *
  * @param files the index's entries of the files that `inner` was planned with
- * @param columns the join keys by name
+ * @param keys the join keys by name
  */
 private[zonemap] final class KeyFilteredScan(
     val inner: Scan,
     tableName: String,
     files: FileSet,
-    val columns: Map[String, KeyColumn])
+    keys: Map[String, EstimatedKey])
     extends ForwardingScan
     with SupportsReportPartitioning
     with SupportsRuntimeV2Filtering {
@@ -43,18 +43,24 @@ private[zonemap] final class KeyFilteredScan(
   @volatile private var cuts = Map.empty[String, CountedStep]
 
   override def steps: Seq[(PlanStep, Option[CountedStep])] =
-    columns.keys.toSeq.sorted.map(name => (PlanStep.JoinKeys(name), cuts.get(name)))
+    keys.keys.toSeq.sorted.map(name => (PlanStep.JoinKeys(name), cuts.get(name)))
 
   /** One line for each join key, for EXPLAIN. */
   def notes: Seq[String] =
-    columns.toSeq.sortBy(_._1).map { case (name, key) =>
+    keys.toSeq.sortBy(_._1).map { case (name, key) =>
       val effect =
         cuts.get(name).fold(s"at run time${key.estimate(files)}")(cut => FileTotal.change(cut.before, cut.after))
       s"join pruning on $name: $effect"
     }
 
-  def withColumn(name: String, column: KeyColumn): KeyFilteredScan =
-    new KeyFilteredScan(inner, tableName, files, columns + (name -> column))
+  /** Returns this scan with one more key; `None` if another key has the same name. */
+  def withKey(added: EstimatedKey): Option[KeyFilteredScan] =
+    Option.when(keys.get(added.key.name).forall(_.key == added.key)) {
+      new KeyFilteredScan(inner, tableName, files, keys + (added.key.name -> added))
+    }
+
+  override def passedAs(expression: Expression): Option[AttributeReference] =
+    keys.values.map(_.key).find(_.expression.semanticEquals(expression)).map(_.passedAs)
 
   override def filterAttributes(): Array[NamedReference] = filterable.filterAttributes()
 
@@ -71,29 +77,29 @@ private[zonemap] final class KeyFilteredScan(
     if (forIceberg.nonEmpty) filterable.filter(forIceberg)
   }
 
-  /** Prunes the tasks if the predicate has keys of one of `columns`. Returns true if it did. */
+  /** Prunes the tasks if the predicate has keys of one of `keys`. Returns true if it did. */
   private def isCut(predicate: SparkPredicate): Boolean =
-    keyName(predicate).collect { case Seq(one) => one }.flatMap(columns.get).map(_.column).exists { column =>
+    keyName(predicate).collect { case Seq(one) => one }.flatMap(keys.get).map(_.key).exists { key =>
       try {
-        cut(column, keysOf(predicate))
+        cut(key, valuesOf(predicate))
         true
       } catch {
         case Survivable(e) =>
-          log.warn(s"Zonemap: the keys of ${column.name} do not prune files of $tableName: $e")
+          log.warn(s"Zonemap: the keys of ${key.name} do not prune files of $tableName: $e")
           false
       }
     }
 
-  private def cut(column: ColumnRef, keys: Seq[Encoded]): Unit = {
+  private def cut(key: ScanKey, values: Seq[Encoded]): Unit = {
     val started = System.nanoTime()
-    val kept = files.keep(holding(column, keys))
+    val kept = files.keep(key.among(values))
     val (before, after) = IcebergScans.remove(inner, files.pathsWithout(kept))
-    val first = cuts.get(column.name).fold(before)(_.before)
-    cuts = cuts.updated(column.name, CountedStep(PlanStep.JoinKeys(column.name), first, after))
+    val first = cuts.get(key.name).fold(before)(_.before)
+    cuts = cuts.updated(key.name, CountedStep(PlanStep.JoinKeys(key.name), first, after))
     val fields = Seq[(String, Any)](
       "table" -> tableName,
-      "join_keys" -> column.name,
-      "keys" -> keys.size,
+      "join_keys" -> key.name,
+      "keys" -> values.size,
       "files_before" -> before.files,
       "files_after" -> after.files,
       "ms" -> MillisText.of((System.nanoTime() - started) / 1e6)
@@ -121,21 +127,21 @@ private[zonemap] final class KeyFilteredScan(
   override def toContinuousStream(checkpoint: String): ContinuousStream = inner.toContinuousStream(checkpoint)
   override def outputPartitioning(): Partitioning = inner.asInstanceOf[SupportsReportPartitioning].outputPartitioning()
 
-  private def keys: Map[String, ColumnRef] = columns.view.mapValues(_.column).toMap
+  private[join] def scanKeys: Map[String, ScanKey] = keys.view.mapValues(_.key).toMap
 
   override def equals(other: Any): Boolean =
     other match {
-      case that: KeyFilteredScan => inner == that.inner && keys == that.keys
+      case that: KeyFilteredScan => inner == that.inner && scanKeys == that.scanKeys
       case _                     => false
     }
 }
 
 /**
- * A column of which join keys prune files.
+ * A key of joins that prunes files.
  *
  * @param hits an estimate of the share of the files that hold one key; `None` if it was not needed
  */
-private[zonemap] final case class KeyColumn(column: ColumnRef, hits: Option[Double]) {
+private[zonemap] final case class EstimatedKey(key: ScanKey, hits: Option[Double]) {
 
   /** The estimate as text, before the keys are known. */
   def estimate(files: FileSet): String =
@@ -153,15 +159,9 @@ private[zonemap] object KeyFilteredScan {
       case reference: NamedReference if predicate.name() == "IN" => reference.fieldNames().toSeq
     }
 
-  private def keysOf(predicate: SparkPredicate): Seq[Encoded] =
+  private def valuesOf(predicate: SparkPredicate): Seq[Encoded] =
     predicate.children().tail.toSeq.map {
       case literal: Literal[_] => CatalystValues.encode(literal.dataType, literal.value)
       case other               => throw new IllegalArgumentException(s"'$other' is not a literal")
     }
-
-  /** The predicate `column IN keys` with the equality of joins: null equals no value, and NaN equals NaN. */
-  private def holding(column: ColumnRef, keys: Seq[Encoded]): Predicate = {
-    val values = In(column, SortedValues.of(keys.collect { case Encoded.Value(v) => v }))
-    if (keys.contains(Encoded.NaN)) Predicate.or(values, IsNaN(column)) else values
-  }
 }

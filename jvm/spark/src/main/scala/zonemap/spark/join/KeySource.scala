@@ -74,11 +74,16 @@ private[join] object KeySource {
   }
 
   private def fromUnion(union: Union, column: Attribute): Option[ValueRanges] = {
-    val ordinal = union.output.indexWhere(_.exprId == column.exprId)
-    if (ordinal < 0) None
-    else {
-      val branches = union.children.map(child => valuesOf(child, child.output(ordinal)))
-      Option.when(branches.forall(_.isDefined))(branches.flatten.reduce(_ union _).atMost(MaxRanges))
+    val branches = union.children.map { child =>
+      ofBranch(union, child, column).collect { case own: Attribute => own }.flatMap(valuesOf(child, _))
     }
+    Option.when(branches.forall(_.isDefined))(branches.flatten.reduce(_ union _).atMost(MaxRanges))
+  }
+
+  /** Returns an expression of a union's columns as an expression of the columns of one branch. */
+  def ofBranch(union: Union, branch: LogicalPlan, expression: Expression): Option[Expression] = {
+    val own = union.output.zip(branch.output).groupMap(_._1.exprId)(_._2)
+    val isClear = expression.references.forall(column => own.get(column.exprId).exists(_.sizeIs == 1))
+    Option.when(isClear)(expression.transform { case column: Attribute => own(column.exprId).head })
   }
 }

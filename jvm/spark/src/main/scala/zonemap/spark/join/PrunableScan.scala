@@ -2,12 +2,11 @@
 package zonemap.spark.join
 
 import org.apache.iceberg.spark.source.SparkTable
-import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
 import org.apache.spark.sql.internal.SQLConf
 
-import zonemap.core.predicate.ColumnRef
 import zonemap.iceberg.plan.PinnedRelation
 import zonemap.iceberg.prune.FileSet
 import zonemap.iceberg.report.OperatorReason
@@ -26,8 +25,8 @@ private[join] final class PrunableScan(
     val files: FileSet) {
   private val columns = new SchemaColumns(relation, SparkTables.schema(sparkTable))
 
-  /** Returns the column of the index for an attribute of the scan. */
-  def column(attribute: Attribute): Option[ColumnRef] = columns.column(attribute)
+  /** Returns the key of the scan that an expression of its columns is. */
+  def key(expression: Expression): Option[ScanKey] = ScanKey.of(expression, columns)
 }
 
 /**

@@ -11,12 +11,12 @@ import org.apache.spark.sql.catalyst.trees.TreePattern
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.DataType
 
 import zonemap.core.predicate.ColumnRef
 import zonemap.iceberg.prune.FileSet
 import zonemap.iceberg.report.OperatorReason._
 import zonemap.iceberg.report.{ByteText, OperatorReason}
+import zonemap.spark.expression.{Bare, ExpressionSql}
 import zonemap.spark.scan.{Guarded, IcebergScans, OtherEngines, PlannableTables, ScanPlaces}
 
 /**
@@ -84,8 +84,10 @@ private[zonemap] final class RuntimeJoinRule(tables: PlannableTables)
             withFilters(probe, probeKeys, build, buildKeys, once, ofDelta, known)
           else {
             val reason = notBroadcast(join, build, isBroadcast, side.isDefined, _)
-            eachKey(probe, probeKeys, buildKeys)((plan, key, _) => {
-              into(plan, key, ofDelta) { (leaf, _, _) => noted(leaf, reason(key.name)) }: Unit
+            eachKey(probe, probeKeys)((plan, key, _) => {
+              into(plan, key, ofDelta) { (leaf, _, _) =>
+                noted(leaf, reason(ExpressionSql.of(Column.within(key))))
+              }: Unit
               plan
             })
           }
@@ -138,18 +140,18 @@ private[zonemap] final class RuntimeJoinRule(tables: PlannableTables)
     }
 
   /** Creates the expression that restricts a column to the values of a build key. */
-  private type KeysOf = (Attribute, BuildKey) => DynamicPruning
+  private type KeysOf = (Expression, BuildKey) => DynamicPruning
 
-  private val keysOfBroadcast: KeysOf = (column, of) =>
-    DynamicPruningSubquery(column, of.build, of.all, Seq(of.index), onlyInBroadcast = true)
+  private val keysOfBroadcast: KeysOf = (key, of) =>
+    DynamicPruningSubquery(key, of.build, of.all, Seq(of.index), onlyInBroadcast = true)
 
   /** Spark evaluates the plan for its keys, without DISTINCT: the plan is small, and DISTINCT would need a shuffle. */
-  private val keysOfPlan: KeysOf = (column, of) => {
-    val key = of.key match {
+  private val keysOfPlan: KeysOf = (key, of) => {
+    val source = of.key match {
       case attribute: Attribute => attribute
-      case other                => Alias(other, column.name)()
+      case other                => Alias(other, "key")()
     }
-    DynamicPruningExpression(InSubquery(Seq(column), ListQuery(Project(Seq(key), of.build), numCols = 1)))
+    DynamicPruningExpression(InSubquery(Seq(key), ListQuery(Project(Seq(source), of.build), numCols = 1)))
   }
 
   /** Predicts the side that Spark will broadcast; `None` if there is none, also because a hint selects another join. */
@@ -174,32 +176,31 @@ private[zonemap] final class RuntimeJoinRule(tables: PlannableTables)
       known: PrunableScans,
       keysOf: KeysOf = keysOfBroadcast): LogicalPlan = {
 
-    // Spark rejects keys of another type than the column's, which has another type below a projection with a cast
-    def filtered(scan: DataSourceV2ScanRelation, column: Attribute, of: BuildKey): Either[OperatorReason, LogicalPlan] =
+    def filtered(scan: DataSourceV2ScanRelation, key: Expression, of: BuildKey): Either[OperatorReason, LogicalPlan] =
       for {
         found <- known.of(scan)
-        _ <- Either.cond(column.dataType == of.key.dataType, (), otherTypes(column, column.dataType, of.key.dataType))
-        ref <- found.column(column).toRight(JoinNoBounds(column.name))
-        hits <- hitsIfWorthwhile(found.files, ref, build)
-        wrapped <- wrap(scan, found, column.name, ref, Some(hits)).toRight(
-          JoinNotTried("Iceberg's scan is of another kind"))
-      } yield Filter(keysOf(column, of), scan.copy(scan = wrapped))
+        own <- found.key(key).toRight(JoinNoBounds(ExpressionSql.of(Column.within(key))))
+        _ <- Either.cond(own.restricts, (), notOfColumn(own))
+        hits <- hitsIfWorthwhile(found.files, own.column, build)
+        wrapped <- wrap(scan, found, EstimatedKey(own, Some(hits)))
+          .toRight(JoinNotTried("Iceberg's scan is of another kind"))
+      } yield Filter(keysOf(key, of), scan.copy(scan = wrapped))
 
     // Spark's own filter of a partition column already passes the keys; with bounds they prune more files
-    def wrapped(scan: DataSourceV2ScanRelation, column: Attribute): Option[LogicalPlan] =
+    def wrapped(scan: DataSourceV2ScanRelation, key: Expression): Option[LogicalPlan] =
       for {
         found <- known.of(scan).toOption
-        ref <- found.column(column)
-        if !isWrapped(scan.scan, column.name) && found.files.count > 1
-        wrapped <- wrap(scan, found, column.name, ref, hits = None)
+        own <- found.key(key)
+        if own.restricts && !isWrapped(scan.scan, own) && found.files.count > 1
+        wrapped <- wrap(scan, found, EstimatedKey(own, hits = None))
       } yield scan.copy(scan = wrapped)
 
-    eachKey(probe, probeKeys, buildKeys) { (plan, key, index) =>
-      into(plan, key, ofDelta) { (leaf, conditions, column) =>
+    eachKey(probe, probeKeys) { (plan, key, index) =>
+      into(plan, key, ofDelta) { (leaf, conditions, own) =>
         leaf match {
           case scan: DataSourceV2ScanRelation if once(scan.scan) =>
-            if (conditions.exists(filtersBy(_, column))) wrapped(scan, column)
-            else filtered(scan, column, BuildKey(build, buildKeys, index)).fold(noted(leaf, _), Some(_))
+            if (conditions.exists(filtersBy(_, own))) wrapped(scan, own)
+            else filtered(scan, own, BuildKey(build, buildKeys, index)).fold(noted(leaf, _), Some(_))
           case scan: DataSourceV2ScanRelation => noted(scan, JoinSeveralPlaces)
           case _                              => None
         }
@@ -207,42 +208,25 @@ private[zonemap] final class RuntimeJoinRule(tables: PlannableTables)
     }
   }
 
-  /** Changes a side of a join for each of its keys that is a column; `change` gets the place of the key. */
-  private def eachKey(probe: LogicalPlan, probeKeys: Seq[Expression], buildKeys: Seq[Expression])(
-      change: (LogicalPlan, Attribute, Int) => LogicalPlan): LogicalPlan =
-    probeKeys.zip(buildKeys).zipWithIndex.foldLeft(probe) { case (plan, ((key, other), index)) =>
-      key match {
-        case Column(column) if column.dataType == other.dataType => change(plan, column, index)
-        case Column(column) => notedKey(plan, column, otherTypes(column, column.dataType, other.dataType))
-        case cast: Cast =>
-          cast.child match {
-            case Column(column) => notedKey(plan, column, otherTypes(column, column.dataType, other.dataType))
-            case _              => notedKey(plan, key, JoinCondition)
-          }
-        case _ => notedKey(plan, key, JoinCondition)
-      }
+  /** Changes a side of a join for each of its keys; `change` gets the place of the key. */
+  private def eachKey(probe: LogicalPlan, probeKeys: Seq[Expression])(
+      change: (LogicalPlan, Expression, Int) => LogicalPlan): LogicalPlan =
+    probeKeys.zipWithIndex.foldLeft(probe) { case (plan, (key, index)) => change(plan, key, index) }
+
+  /** The reason why values of a key do not restrict its column. */
+  private def notOfColumn(key: ScanKey): OperatorReason =
+    key.expression match {
+      case cast @ Cast(Bare(column), _, _, _) => JoinKeyTypes(key.column.name, column.dataType.sql, cast.dataType.sql)
+      case _                                  => JoinCondition
     }
 
-  private def otherTypes(column: Attribute, one: DataType, other: DataType): OperatorReason =
-    JoinKeyTypes(column.name, one.sql, other.sql)
-
-  private def into(plan: LogicalPlan, key: Attribute, ofDelta: Boolean)(
-      change: (LogicalPlan, Seq[Expression], Attribute) => Option[LogicalPlan]): Option[LogicalPlan] =
+  private def into(plan: LogicalPlan, key: Expression, ofDelta: Boolean)(
+      change: (LogicalPlan, Seq[Expression], Expression) => Option[LogicalPlan]): Option[LogicalPlan] =
     KeyTarget.changed(plan, key, isProbeSide, ofDelta && numbersRows(_), NotPrunedByKeys.note)(change)
 
   private def noted(plan: LogicalPlan, reason: OperatorReason): Option[LogicalPlan] = {
     NotPrunedByKeys.note(plan, reason)
     None
-  }
-
-  /** Notes a reason for the scans below a side of a join that provide a key. */
-  private def notedKey(side: LogicalPlan, key: Expression, reason: OperatorReason): LogicalPlan = {
-    side.foreach {
-      case scan: DataSourceV2ScanRelation if key.references.exists(scan.outputSet.contains) =>
-        NotPrunedByKeys.note(scan, reason)
-      case _ => ()
-    }
-    side
   }
 
   /** True for the row ids that a MERGE adds to its target's rows. Any distinct ids are correct. */
@@ -262,30 +246,24 @@ private[zonemap] final class RuntimeJoinRule(tables: PlannableTables)
       case BuildRight => side eq join.left
     }
 
-  private def filtersBy(condition: Expression, column: Attribute): Boolean =
+  private def filtersBy(condition: Expression, key: Expression): Boolean =
     condition.exists {
-      case pruning: DynamicPruningSubquery                      => pruning.pruningKey.semanticEquals(column)
-      case DynamicPruningExpression(InSubquery(Seq(pruned), _)) => pruned.semanticEquals(column)
+      case pruning: DynamicPruningSubquery                      => pruning.pruningKey.semanticEquals(key)
+      case DynamicPruningExpression(InSubquery(Seq(pruned), _)) => pruned.semanticEquals(key)
       case _                                                    => false
     }
 
-  private def isWrapped(scan: Scan, name: String): Boolean =
+  private def isWrapped(scan: Scan, key: ScanKey): Boolean =
     scan match {
-      case wrapped: KeyFilteredScan => wrapped.columns.contains(name)
+      case wrapped: KeyFilteredScan => wrapped.scanKeys.get(key.name).contains(key)
       case _                        => false
     }
 
-  /** @param hits an estimate of the share of the files that hold one key */
-  private def wrap(
-      scan: DataSourceV2ScanRelation,
-      found: PrunableScan,
-      name: String,
-      column: ColumnRef,
-      hits: Option[Double]): Option[KeyFilteredScan] =
+  private def wrap(scan: DataSourceV2ScanRelation, found: PrunableScan, key: EstimatedKey): Option[KeyFilteredScan] =
     scan.scan match {
-      case wrapped: KeyFilteredScan => Some(wrapped.withColumn(name, KeyColumn(column, hits)))
+      case wrapped: KeyFilteredScan => wrapped.withKey(key)
       case inner if IcebergScans.isFilterable(inner) =>
-        Some(new KeyFilteredScan(inner, found.tableName, found.files, Map(name -> KeyColumn(column, hits))))
+        Some(new KeyFilteredScan(inner, found.tableName, found.files, Map(key.key.name -> key)))
       case _ => None
     }
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.spark.join
 
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Exists, Expression, InSubquery, ListQuery, PredicateHelper}
+import org.apache.spark.sql.catalyst.expressions.{Exists, Expression, InSubquery, ListQuery, PredicateHelper}
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.slf4j.LoggerFactory
 
-import zonemap.core.predicate.InRanges
 import zonemap.iceberg.report.{LogFields, MillisText}
 import zonemap.spark.scan.{Guarded, ZoneMapRelation}
 
@@ -38,9 +37,9 @@ private[zonemap] object StaticJoinRule extends Rule[LogicalPlan] with PredicateH
       case join @ Join(left, right, joinType, Some(condition), _) =>
         val keys = JoinKey.of(Seq(condition), left, right)
         val newLeft =
-          if (dropsLeft(joinType)) keys.foldLeft(left)((l, k) => narrow(l, k.left, right, k.right)) else left
+          if (dropsLeft(joinType)) keys.foldLeft(left)(narrow(_, right, _)) else left
         val newRight =
-          if (dropsRight(joinType)) keys.foldLeft(right)((r, k) => narrow(r, k.right, newLeft, k.left)) else right
+          if (dropsRight(joinType)) keys.foldLeft(right)((r, k) => narrow(r, newLeft, k.swapped)) else right
         if ((newLeft eq left) && (newRight eq right)) join else join.copy(left = newLeft, right = newRight)
       case filter @ Filter(condition, _) =>
         splitConjunctivePredicates(condition).foldLeft[LogicalPlan](filter)(narrowBySubquery)
@@ -53,9 +52,7 @@ private[zonemap] object StaticJoinRule extends Rule[LogicalPlan] with PredicateH
   private def narrowBySubquery(filter: LogicalPlan, conjunct: Expression): LogicalPlan =
     conjunct match {
       case InSubquery(values, ListQuery(plan, _, _, _, conditions, _)) if !sharesColumns(filter, plan) =>
-        val pairs = values.zip(plan.output).collect {
-          case (Column(a), b) if JoinKey.shareOrder(a.dataType, b.dataType) => JoinKey(a, b)
-        }
+        val pairs = values.zip(plan.output).map { case (value, column) => JoinKey(value, column) }
         narrowBy(filter, pairs ++ JoinKey.of(conditions, filter, plan), plan)
       case Exists(plan, _, _, conditions, _) if !sharesColumns(filter, plan) =>
         narrowBy(filter, JoinKey.of(conditions, filter, plan), plan)
@@ -63,7 +60,7 @@ private[zonemap] object StaticJoinRule extends Rule[LogicalPlan] with PredicateH
     }
 
   private def narrowBy(filter: LogicalPlan, keys: Seq[JoinKey], plan: LogicalPlan): LogicalPlan =
-    keys.foldLeft(filter)((f, key) => narrow(f, key.left, plan, key.right))
+    keys.foldLeft(filter)(narrow(_, plan, _))
 
   private def sharesColumns(left: LogicalPlan, right: LogicalPlan): Boolean =
     left.outputSet.intersect(right.outputSet).nonEmpty
@@ -80,35 +77,36 @@ private[zonemap] object StaticJoinRule extends Rule[LogicalPlan] with PredicateH
       case _                                    => false
     }
 
-  /** Returns `target` with a relation of `column` that reads only files that can hold values of `sourceColumn`. */
-  private def narrow(
-      target: LogicalPlan,
-      column: Attribute,
-      source: LogicalPlan,
-      sourceColumn: Attribute): LogicalPlan =
-    KeyTarget
-      .changed(target, column) { (leaf, conditions, found) =>
-        for {
-          relation <- ZoneMapRelation.unapply(leaf)
-          if relation.conf.exists(_.staticJoins)
-          ref <- relation.column(found)
-          started = System.nanoTime()
-          values <- KeySource.valuesOf(source, sourceColumn)
-          before <- relation.files(conditions)
-          inKeys = InRanges(ref, values)
-          after = before.keep(inKeys)
-          if after.count < before.count
-        } yield {
-          val fields = Seq[(String, Any)](
-            "table" -> relation.table.baseName,
-            "join_ranges" -> ref.name,
-            "files_before" -> before.count,
-            "files_after" -> after.count,
-            "ms" -> MillisText.of((System.nanoTime() - started) / 1e6)
-          )
-          slf4j.info(s"Zonemap: ${LogFields.of(fields)}")
-          relation.withJoinKeys(inKeys, s"join pruning on ${ref.name}: ${before.count} -> ${after.count} files")
-        }
-      }
-      .getOrElse(target)
+  /** Returns `target` with relations that read only files that can hold values of `key.right`, a column of `source`. */
+  private def narrow(target: LogicalPlan, source: LogicalPlan, key: JoinKey): LogicalPlan =
+    key.right match {
+      case Column(column) if JoinKey.shareOrder(column.dataType, key.left.dataType) =>
+        lazy val values = KeySource.valuesOf(source, column)
+        KeyTarget
+          .changed(target, key.left) { (leaf, conditions, expression) =>
+            for {
+              relation <- ZoneMapRelation.unapply(leaf)
+              if relation.conf.exists(_.staticJoins)
+              found <- ScanKey.of(expression, relation.columns)
+              started = System.nanoTime()
+              ranges <- values
+              before <- relation.files(conditions)
+              inKeys = found.within(ranges, nan = false)
+              after = before.keep(inKeys)
+              if after.count < before.count
+            } yield {
+              val fields = Seq[(String, Any)](
+                "table" -> relation.table.baseName,
+                "join_ranges" -> found.name,
+                "files_before" -> before.count,
+                "files_after" -> after.count,
+                "ms" -> MillisText.of((System.nanoTime() - started) / 1e6)
+              )
+              slf4j.info(s"Zonemap: ${LogFields.of(fields)}")
+              relation.withJoinKeys(inKeys, s"join pruning on ${found.name}: ${before.count} -> ${after.count} files")
+            }
+          }
+          .getOrElse(target)
+      case _ => target
+    }
 }

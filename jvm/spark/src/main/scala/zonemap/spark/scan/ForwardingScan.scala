@@ -3,6 +3,7 @@ package zonemap.spark.scan
 
 import scala.annotation.tailrec
 
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression}
 import org.apache.spark.sql.connector.expressions.NamedReference
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
@@ -21,6 +22,9 @@ private[zonemap] trait ForwardingScan extends Scan with SupportsReportStatistics
 
   /** The steps in which this scan itself prunes files, with the files before and after once they are known. */
   def steps: Seq[(PlanStep, Option[CountedStep])] = Nil
+
+  /** The column under which this scan takes the values of an expression as a runtime filter. */
+  def passedAs(expression: Expression): Option[AttributeReference] = None
 
   override def readSchema(): StructType = inner.readSchema()
   override def toBatch: Batch = IndexedBatch.of(inner)

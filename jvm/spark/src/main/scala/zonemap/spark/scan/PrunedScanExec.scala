@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.spark.scan
 
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression, SortOrder}
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, DynamicPruningExpression, Expression, SortOrder}
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionReaderFactory, Scan}
-import org.apache.spark.sql.execution.SQLExecution
+import org.apache.spark.sql.execution.{InSubqueryExec, SQLExecution}
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.joins.StoragePartitionJoinParams
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 
 /**
  * Spark's own node of a scan, with the metrics of [[ScanMetrics]] besides those of Iceberg's scan. It plans, reads and
- * compares like Spark's node; a copy of it is of this class too.
+ * compares like Spark's node; a copy of it is of this class too. Spark passes runtime filters of columns only to a scan,
+ * so this node renames a filtered expression to the column that the scan knows it by.
  */
 private[zonemap] final class PrunedScanExec(
     columns: Seq[AttributeReference],
@@ -20,7 +21,7 @@ private[zonemap] final class PrunedScanExec(
     sorted: Option[Seq[SortOrder]],
     source: Table,
     joined: StoragePartitionJoinParams)
-    extends BatchScanExec(columns, pruned, filters, sorted, source, joined) {
+    extends BatchScanExec(columns, pruned, filters.map(PrunedScanExec.passed(pruned, _)), sorted, source, joined) {
 
   @transient private var replaced: Option[BatchScanExec] = None
 
@@ -64,6 +65,13 @@ private[zonemap] final class PrunedScanExec(
 }
 
 private[zonemap] object PrunedScanExec {
+
+  private def passed(scan: Scan, filter: Expression): Expression =
+    (scan, filter) match {
+      case (ours: ForwardingScan, DynamicPruningExpression(in: InSubqueryExec)) =>
+        ours.passedAs(in.child).fold(filter)(column => DynamicPruningExpression(in.copy(child = column)))
+      case _ => filter
+    }
 
   /** The node that replaces `node`, whose scan reads like `scan`. */
   def of(node: BatchScanExec, scan: Scan): PrunedScanExec = {
