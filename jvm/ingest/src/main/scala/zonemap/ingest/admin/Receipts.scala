@@ -7,6 +7,7 @@ import scala.util.Try
 
 import zonemap.ingest.commit.Quarantine
 import zonemap.ingest.queue.Receipt
+import zonemap.ingest.record.RecordProblem
 import zonemap.ingest.table._
 
 /** Finds out where the record of a receipt is. */
@@ -23,9 +24,12 @@ private[admin] final class Receipts(target: IngestTarget, clock: Clock) {
   def visibility(receipt: Receipt): Visibility = {
     val isPending = target.queue.namesOf(receipt.lane).exists(name => isOf(receipt, name.seq, name.nonce))
     val (view, states) = BranchStates.load(catalog, receipt.branch, target.files, target.queue.identity)
-    val listed = states.quarantined.find(q => q.lane == receipt.lane && isOf(receipt, q.seq, q.nonce))
-    inQuarantine(receipt).orElse(listed.map(q => Visibility.Quarantined(q.code, q.message))).getOrElse {
-      states.lane(receipt.lane).place(receipt.seq) match {
+    val place = states.lane(receipt.lane).place(receipt.seq)
+    def isReason(seq: Long, nonce: String, code: String) =
+      isOf(receipt, seq, nonce) && (receipt.nonce.nonEmpty || place != LanePlace.Settled || !Beside(code))
+    val listed = states.quarantined.find(q => q.lane == receipt.lane && isReason(q.seq, q.nonce, q.code))
+    inQuarantine(receipt, isReason).orElse(listed.map(q => Visibility.Quarantined(q.code, q.message))).getOrElse {
+      place match {
         case LanePlace.Settled => visible(receipt, view)
         case _ if isPending    => Visibility.Pending
         // The record was appended, and neither the queue nor the quarantine has it.
@@ -56,14 +60,15 @@ private[admin] final class Receipts(target: IngestTarget, clock: Clock) {
       .flatMap(target.files.read(_, StateFile.MaxBytes))
       .flatMap(StateFile.decode(_).toOption)
 
-  private def inQuarantine(receipt: Receipt): Option[Visibility] = quarantine
-    .reasons(receipt.lane, receipt.seq)
-    .collectFirst { case (nonce, reason) if isOf(receipt, receipt.seq, nonce) => reason }
-    .map { reason =>
-      reason.requeuedTo.fold[Visibility](Visibility.Quarantined(reason.code, reason.message)) { case (lane, nonce) =>
-        visibility(receipt.copy(lane = lane, seq = 0, nonce = nonce))
+  private def inQuarantine(receipt: Receipt, isReason: (Long, String, String) => Boolean): Option[Visibility] =
+    quarantine
+      .reasons(receipt.lane, receipt.seq)
+      .collectFirst { case (nonce, reason) if isReason(receipt.seq, nonce, reason.code) => reason }
+      .map { reason =>
+        reason.requeuedTo.fold[Visibility](Visibility.Quarantined(reason.code, reason.message)) { case (lane, nonce) =>
+          visibility(receipt.copy(lane = lane, seq = 0, nonce = nonce))
+        }
       }
-    }
 
   /** Waits until the record is visible or quarantined, or the time is over. */
   def await(receipt: Receipt, timeoutMillis: Long): Visibility = {
@@ -85,4 +90,7 @@ private[admin] final class Receipts(target: IngestTarget, clock: Clock) {
 
 private object Receipts {
   private val PollMillis = 100L
+
+  /** Codes of refused records beside which another record of the same number may be committed. */
+  private val Beside = (RecordProblem.Codes :+ RefusalCode.Fork).toSet
 }

@@ -127,6 +127,18 @@ class SharedLaneTest extends AnyFunSuite {
     () => t.target.files.create(SpoolNames.record(SpoolNames.Pending, "a", seq, receipt.nonce), bytes): Unit
   }
 
+  test("the receipt of a number without a nonce follows the record that has replaced a torn one") {
+    val t = audited()
+    putTorn(t, 0)
+    drain(t)
+    putAgain(t, 0): Unit
+    drain(t)
+    val receipt = put(t, t.lane("a", "audit"), 0)
+    val admin = new IngestAdmin(t.target, t.settings, t.clock)
+    assert(receipt.nonce.isEmpty && codes(t) == Seq(0L -> "damaged"))
+    assert(admin.visibility(receipt) == Visibility.Visible)
+  }
+
   private def isDone(state: PassState) = state.isInstanceOf[PassState.Done]
 
   Seq(false, true).foreach { isLate =>
