@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 
 from report import pages
 
+FIGURES = ("wallMillis", "clientCpuMillis", "serverCpuMillis")
 SIDES = {"pyiceberg": "PyIceberg", "serverWithoutIndex": "server without an index", "index": "server with the index"}
 
 
@@ -32,10 +33,7 @@ def section(document: dict[str, Any], image: str) -> str:
         (
             f"{table['files']:,}",
             row["query"],
-            *(
-                " / ".join(pages.millis(row[side][key]) for key in ("wallMillis", "clientCpuMillis", "serverCpuMillis"))
-                for side in SIDES
-            ),
+            *(" / ".join(pages.millis(row[side][key]) for key in FIGURES) for side in SIDES),
         )
         for table in document["tables"]
         for row in table["plans"]
@@ -44,9 +42,10 @@ def section(document: dict[str, Any], image: str) -> str:
         [
             "## Plans over the REST protocol\n",
             f"![serve]({image})\n",
-            "PyIceberg asks `zonemap serve` for a plan, or plans by itself: milliseconds of wall time, of the client's "
-            "CPU and of the server's CPU. The server is warm and stands before a Hadoop catalog on the same machine. "
-            "Without an index, Iceberg plans in the server. The metadata are those of the section before.\n",
+            "PyIceberg asks `zonemap serve` for a plan, or plans by itself: milliseconds of wall time, of the "
+            "client's CPU and of the server's CPU. The server is warm and stands before a Hadoop catalog "
+            "on the same machine. Without an index, Iceberg plans in the server. The metadata are those of the "
+            "section before.\n",
             pages.table(("files", "query", *SIDES.values()), rows),
         ]
     )

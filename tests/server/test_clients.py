@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole queries of PyIceberg through `zonemap serve`, against what PyIceberg finds in all files of the same tables."""
+"""Whole queries of PyIceberg through `zonemap serve`, against what PyIceberg finds in all files of the tables."""
 
 from __future__ import annotations
 

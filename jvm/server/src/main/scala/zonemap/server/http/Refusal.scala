@@ -39,7 +39,8 @@ private[server] object Refusal {
       answer(502, "ServiceFailureException", "Cannot plan: the catalog behind the server failed.")
     case e =>
       // messages of libraries may quote a header or a literal
-      log.warn(s"Zonemap: a request failed: ${e.getClass.getName} at ${e.getStackTrace.take(MaxFrames).mkString(", ")}")
+      val frames = e.getStackTrace.take(MaxFrames).mkString(", ")
+      log.warn(s"Zonemap: a request failed: ${e.getClass.getName} at $frames")
       answer(
         500,
         "InternalServerError",

@@ -15,8 +15,8 @@ import org.apache.iceberg.types.Type.TypeID
 private[plan] object ClientFilter {
 
   /**
-   * The filter with bytes where the protocol has hexadecimal texts. Iceberg's parser knows no schema and takes them for
-   * texts, which no binary column is comparable with.
+   * The filter with bytes where the protocol has hexadecimal texts. Iceberg's parser knows no schema and takes them
+   * for texts, which no binary column is comparable with.
    */
   def typed(filter: Expression, schema: Schema, caseSensitive: Boolean): Expression =
     ExpressionVisitors.visit(filter, new Typing(schema, caseSensitive))

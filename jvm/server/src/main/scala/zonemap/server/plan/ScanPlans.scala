@@ -31,8 +31,8 @@ private[server] final class PlannedTable(val table: BaseTable, name: String, cal
  * Plans scans as the protocol asks for them: from the index, else by Iceberg, in the same answer.
  *
  * A plan of many files is divided by a hash of the location of each data file, and each page plans again and returns
- * its own part. A data file is therefore in exactly one page, whatever order the index, another version of the index or
- * Iceberg plans files in. Nothing is held between two requests. Thread-safe.
+ * its own part. A data file is therefore in exactly one page, whatever order the index, another version of the index
+ * or Iceberg plans files in. Nothing is held between two requests. Thread-safe.
  */
 private[server] final class ScanPlans(
     process: UpkeepProcess,
@@ -60,8 +60,8 @@ private[server] final class ScanPlans(
     // an incremental scan names its own snapshots
     val snapshotId =
       if (isIncremental(request)) NoSnapshot
-      else
-        Option(request.snapshotId()).fold(Option(base.currentSnapshot()).fold(NoSnapshot)(_.snapshotId()))(_.longValue)
+      else if (request.snapshotId() != null) existing(base, request.snapshotId().longValue)
+      else Option(base.currentSnapshot()).fold(NoSnapshot)(_.snapshotId())
     val state = PlanState(PlanTableScanRequestParser.toJson(request), snapshotId, schemaId, 0, 0, 0)
     whole(table, request, state)
   }
@@ -187,8 +187,7 @@ private object ScanPlans {
   private final class Question(val table: BaseTable, val request: PlanTableScanRequest, val state: PlanState) {
 
     val schema: Schema = {
-      val isKnown = isIncremental(request) || state.snapshotId == NoSnapshot || table.snapshot(state.snapshotId) != null
-      if (!isKnown) throw Refusal.badRequest(s"Cannot plan snapshot ${state.snapshotId}: the table does not have it.")
+      if (state.snapshotId != NoSnapshot) existing(table, state.snapshotId): Unit
       val found =
         if (request.useSnapshotSchema() && state.snapshotId != NoSnapshot)
           SnapshotUtil.schemaFor(table, state.snapshotId)
@@ -207,6 +206,10 @@ private object ScanPlans {
 
     def forms: TaskForms = new TaskForms(table.specs(), filter, request.caseSensitive())
   }
+
+  private def existing(table: BaseTable, snapshotId: Long): Long =
+    if (table.snapshot(snapshotId) != null) snapshotId
+    else throw Refusal.badRequest(s"Cannot plan snapshot $snapshotId: the table does not have it.")
 
   private def isIncremental(request: PlanTableScanRequest): Boolean = request.endSnapshotId() != null
 

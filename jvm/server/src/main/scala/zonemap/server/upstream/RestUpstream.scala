@@ -4,6 +4,7 @@ package zonemap.server.upstream
 import java.io.IOException
 import java.net.{URI, URISyntaxException}
 import java.net.http.{HttpClient, HttpRequest, HttpResponse, HttpTimeoutException}
+import java.net.http.HttpRequest.BodyPublishers
 import java.time.Duration
 import java.util.Locale
 import java.util.concurrent.{CompletableFuture, TimeUnit}
@@ -87,11 +88,11 @@ private[server] final class RestUpstream(
       try new URI(target)
       catch { case _: URISyntaxException => throw Refusal.badRequest("Cannot read the address of the request.") }
     val body =
-      if (call.body.isEmpty) HttpRequest.BodyPublishers.noBody() else HttpRequest.BodyPublishers.ofByteArray(call.body)
+      if (call.body.isEmpty) BodyPublishers.noBody() else BodyPublishers.ofByteArray(call.body)
     val request = HttpRequest.newBuilder(uri).timeout(patience).method(call.method, body)
     try call.headers.foreach { case (name, value) => if (!HopByHop(name)) request.header(name, value): Unit }
     catch {
-      case _: IllegalArgumentException => throw Refusal.badRequest("Cannot pass the request on: a header is malformed.")
+      case _: IllegalArgumentException => throw Refusal.badRequest("Cannot pass on: a header is malformed.")
     }
     try {
       val answer = http.send(request.build(), HttpResponse.BodyHandlers.ofInputStream())

@@ -29,7 +29,8 @@ class ScanPlansTest extends AnyFunSuite with OwnProcess {
 
   private def plans(limits: Limits = Limits()) = new ScanPlans(process.now, settings, tokens, limits)
 
-  private def as(caller: Caller, table: TestTable, name: String = "db.t") = new PlannedTable(table.load(), name, caller)
+  private def as(caller: Caller, table: TestTable, name: String = "db.t") =
+    new PlannedTable(table.load(), name, caller)
 
   private def file(table: TestTable, place: Int): DataFile =
     TestFiles.data(table, Map("id" -> Stats.range(place * 10L, place * 10L + 9)), path = s"mem://lake/f$place.parquet")
@@ -218,7 +219,8 @@ class ScanPlansTest extends AnyFunSuite with OwnProcess {
     assert(paths(read(plans().plan(as(anna, empty), request("{}")))).isEmpty)
     assert(!plans().covers(empty.load()))
     val table = tableOf(1)
-    assert(intercept[Refusal](plans().plan(as(anna, table), request("""{"snapshot-id":1}"""))).status == 400)
+    for (id <- Seq(1, -1))
+      assert(intercept[Refusal](plans().plan(as(anna, table), request(s"""{"snapshot-id":$id}"""))).status == 400)
     assertThrows[ValidationException](
       plans().plan(as(anna, table), request("""{"filter":{"type":"is-null","term":"other"}}""")))
   }
