@@ -180,3 +180,24 @@ def test_the_guide_names_few_confs_of_the_planner() -> None:
         for conf in re.findall(pattern, page.read_text(encoding="utf-8"))
     }
     assert named == set()
+
+
+_BLOCK = re.compile(r"^```(?:sql|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_MADE = re.compile(r"CREATE (?:OR REPLACE )?TABLE (?:IF NOT EXISTS )?lake\.db\.(\w+)")
+#: The pages with examples that a user can run one after the other.
+_EXAMPLES = [ROOT / "README.md", ROOT / "docs/reference/procedures.md", *sorted((ROOT / "docs/guide").glob("*.md"))]
+
+
+def test_a_table_of_the_examples_has_one_schema_and_is_made_where_the_page_says() -> None:
+    """The guide's README makes the tables of most pages; a page that uses the table of another page links that page."""
+    blocks = {page: "\n".join(_BLOCK.findall(page.read_text(encoding="utf-8"))) for page in _EXAMPLES}
+    makers: dict[str, list[Path]] = {}
+    for page, block in blocks.items():
+        for name in _MADE.findall(block):
+            makers.setdefault(name, []).append(page)
+    assert {name: pages for name, pages in makers.items() if len(pages) > 1} == {}
+    for page, block in blocks.items():
+        for name in set(re.findall(r"lake\.db\.(\w+)", block)):
+            (maker,) = makers[name]
+            is_told = maker in (page, ROOT / "docs/guide/README.md") or f"({maker.name}" in page.read_text("utf-8")
+            assert is_told, f"{page.name} uses lake.db.{name} of {maker.name}"

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
 DRIVER = Path(__file__).with_name("driver.py")
 ICEBERG_EXTENSION = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 OUR_EXTENSION = "zonemap.spark.ZoneMapExtension"
-JVM_FLAGS = session.JVM_FLAGS
+JVM_FLAGS = f"{session.JVM_FLAGS} {session.YOUNG}"
 #: Manifests of 8, 1, 1, 1, 1 and 1 files, at two files a segment: one segment for the first manifest, two pairs and a
 #: single file for the others, and one segment for the deletes.
 SEGMENTS = 1 + 3 + 1

@@ -62,9 +62,9 @@ def test_the_snippet_of_the_readme_builds_and_queries(tmp_path: Path) -> None:
     printed = run("README.md", tmp_path)
     assert re.search(r"^\|\s*1000\|$", printed, re.M), printed
     assert re.search(
-        r"^lake\.db\.events: fresh, (\d+) of \1 files? covered, 0 snapshots behind, index [\d.]+ KB in ", printed, re.M
+        r"^lake\.db\.numbers: fresh, (\d+) of \1 files? covered, 0 snapshots behind, index [\d.]+ KB in ", printed, re.M
     )
-    assert list((tmp_path / "warehouse" / "db" / "events" / "_zonemaps_v2").rglob("*.zm"))
+    assert list((tmp_path / "warehouse" / "db" / "numbers" / "_zonemaps_v2").rglob("*.zm"))
 
 
 def test_the_snippet_of_the_page_on_installation_starts_a_session(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_the_page_has_blocks_of_both_languages_and_no_other() -> None:
 
 
 def test_the_commands_of_the_page(spark, sqlite: Path, tmp_path: Path) -> None:
-    spark.sql("DROP TABLE IF EXISTS lake.db.events")
+    spark.sql("DROP TABLE IF EXISTS lake.db.arrivals")
     names: dict[str, object] = {"spark": spark}
     results: dict[str, list] = {}
     try:
@@ -62,9 +62,9 @@ def test_the_commands_of_the_page(spark, sqlite: Path, tmp_path: Path) -> None:
     assert results["ingest_status"][0].problem == ""
     assert results["ingest_stop"][0].stopped and results["ingest_resume"][0].was_paused
     assert results["ingest_quarantined"] == []
-    product.call(spark, "ingest_commit", "lake.db.events")
+    product.call(spark, "ingest_commit", "lake.db.arrivals")
     with product.off(spark):
-        kinds = dict(spark.sql("SELECT kind, count(*) FROM lake.db.events GROUP BY kind").collect())
+        kinds = dict(spark.sql("SELECT kind, count(*) FROM lake.db.arrivals GROUP BY kind").collect())
     assert kinds["opened"] == 300  # the form by format, the form by name, and the lane
     assert (kinds["started"], kinds["stopped"]) == (1, 1)
     assert kinds["clicked"] > 0 and kinds["clicked"] % 10 == 0

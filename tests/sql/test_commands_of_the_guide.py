@@ -25,29 +25,21 @@ ROWS = 1600
 _SQL = re.compile(r"^```sql\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
-# Each day and region has a file of its own; ids and times ascend from file to file.
-EVENTS = f"""SELECT id * 1000 AS id, timestamp_seconds(1772323200 + id * 3456) AS ts,
-  CAST(timestamp_seconds(1772323200 + id DIV 100 * 345600) AS DATE) AS day, if(id DIV 100 % 2 = 0, 'eu', 'us') AS region
-  FROM range(0, {ROWS}, 1, {FILES})"""
-# The table of the pages on facts, memory and upkeep: values of all columns but id are in every file.
-T = f"""SELECT id, timestamp_seconds(1772323200 + id * 60) AS ts, concat('status ', id % 5) AS status, id * 7919 % {ROWS}
-  AS user_id, concat('message ', id % 11) AS message, concat('note ', id % 13) AS note
-  FROM range(0, {ROWS}, 1, {FILES})"""
 
-
-def create(spark: SparkSession, table: str, rows: str, partitioned: str = "") -> None:
+def create(spark: SparkSession, table: str, rows: str) -> None:
     spark.sql(f"DROP TABLE IF EXISTS {table}")
-    spark.sql(
-        f"CREATE TABLE {table} USING iceberg {partitioned} TBLPROPERTIES ('write.distribution-mode' = 'none') AS {rows}"
-    )
+    spark.sql(f"CREATE TABLE {table} USING iceberg TBLPROPERTIES ('write.distribution-mode' = 'none') AS {rows}")
     product.build(spark, table)
 
 
 @pytest.fixture(scope="module")
 def spark(lake) -> SparkSession:
+    """The session, with the two tables that "README" of the guide makes."""
     found = session.get()
-    create(found, "lake.db.events", EVENTS, "PARTITIONED BY (region, day)")
-    create(found, "lake.db.t", T)
+    for table in ("lake.db.events", "lake.db.t"):
+        found.sql(f"DROP TABLE IF EXISTS {table}")
+    for statement in statements("README"):
+        found.sql(statement).collect()
     return found
 
 

@@ -67,7 +67,7 @@ STATES = {
 }
 QUERIES = {
     "": r"it is empty\. Give the text of a SELECT\.$",
-    "DELETE FROM lake.mistakes.indexed": r"it is no SELECT\. Give a query; EXPLAIN describes the scans of a command\.$",
+    "DELETE FROM lake.mistakes.indexed": r"it is not a SELECT\. Give a query; EXPLAIN describes the scans of a command\.$",
     "SELECT 1; SELECT 2": r"it holds several statements\. Give one SELECT\.$",
     "SELEC 1": r"\. Give the text of one SELECT\.$",
     "SELECT * FROM lake.mistakes.nowhere": r"\. Correct the query, and name tables as catalog\.namespace\.table\.$",

@@ -28,7 +28,7 @@ def test_the_section_on_the_page_is_that_of_a_run(lake) -> None:
     spark = session.get()
     commands, printed = BLOCK.search(PAGE.read_text(encoding="utf-8")).groups()
     *before, query = filter(None, map(str.strip, commands.split(";")))
-    spark.sql("DROP TABLE IF EXISTS lake.db.events")
+    spark.sql("DROP TABLE IF EXISTS lake.db.requests")
     for statement in before:
         spark.sql(statement).collect()
     section = explain(spark, query.removeprefix("EXPLAIN "))

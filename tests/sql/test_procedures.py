@@ -55,7 +55,7 @@ def test_build_and_refresh_of_a_namespace(spark, lake) -> None:
 def test_status_before_and_after(spark, lake) -> None:
     table = tables.range_table(spark, "lake.proc.status", files=4)
     row = product.status(spark, table)
-    assert (row.covered, row.problem) == (False, "the table has no index yet")
+    assert (row.covered, row.problem) == (False, "the table has no index yet, and build_index makes one")
     assert (row.verdict, row.data_files, row.files_covered, row.files_total) == ("no index", -1, 0, 4)
     product.build(spark, table)
     row = product.status(spark, table)

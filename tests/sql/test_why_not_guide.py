@@ -18,7 +18,7 @@ PAGES = [ROOT / "docs" / "guide" / "why-not.md", ROOT / "docs" / "guide" / "advi
 def results(lake) -> dict[str, list]:
     """The rows of each procedure that the pages call, and the names that their Python defines."""
     spark = session.get()
-    for table in ("events", "visits"):
+    for table in ("requests", "visits"):
         spark.sql(f"DROP TABLE IF EXISTS lake.db.{table}")
     with product.raw_conf(spark, {"spark.sql.zonemap.steps.enabled": "true"}):
         (of_query, names), (of_tables, more) = (guide.run(page, spark) for page in PAGES)

@@ -240,8 +240,8 @@ def test_a_damaged_index_is_no_good_state() -> None:
 def test_errors_of_the_table_and_of_a_query_are_raised() -> None:
     with pytest.raises(ProcedureError, match="no such table"):
         made(_Session(index_status=_RefusedError("", "no such table")))
-    with pytest.raises(ProcedureError, match="is no SELECT"):
-        made(_Session(why_not=_RefusedError("", "it is no SELECT")), queries=["DELETE FROM t"])
+    with pytest.raises(ProcedureError, match="is not a SELECT"):
+        made(_Session(why_not=_RefusedError("", "it is not a SELECT")), queries=["DELETE FROM t"])
     for arguments in ({"columns": []}, {"columns": "id"}, {"queries": 7}):
         with pytest.raises(InvalidArgumentError, match=r"columns|queries"):
             made(**arguments)

@@ -56,7 +56,7 @@ class PlannedScan:
         tier: Where the segments were: "hot", "cold" or "both"; empty if Iceberg planned.
         facts: Facts that some of these files have.
         top_k: The bound of the first rows; empty without one.
-        limit: Rows of a LIMIT that left out files; else -1.
+        limit: Rows of a LIMIT that pruned files; else -1.
         runs: Executions of the query, those that failed included; 0 if it was only planned, as by EXPLAIN.
         files_after_bounds: Files that partitions and bounds kept; -1 if Iceberg planned.
         bytes_considered: Size of all live files by the snapshot's summary; -1 if Iceberg planned.

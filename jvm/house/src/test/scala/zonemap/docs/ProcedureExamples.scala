@@ -25,15 +25,15 @@ private[docs] object ProcedureExamples {
 
   /** The statements that make the tables, in the reference page too. */
   val setup: Seq[String] = Seq(
-    """CREATE TABLE lake.db.events (id BIGINT, user_id BIGINT) USING iceberg TBLPROPERTIES (
+    """CREATE TABLE lake.db.logins (id BIGINT, user_id BIGINT) USING iceberg TBLPROPERTIES (
       |  'write.distribution-mode' = 'none', 'write.target-file-size-bytes' = '1024')""".stripMargin,
-    "INSERT INTO lake.db.events SELECT id, id * 37 % 800 FROM RANGE(0, 800, 1, 8)",
+    "INSERT INTO lake.db.logins SELECT id, id * 37 % 800 FROM RANGE(0, 800, 1, 8)",
     "CREATE TABLE lake.db.clicks (id BIGINT) USING iceberg"
   )
 
   /** The example of each procedure, by its name. */
   lazy val all: Map[String, ProcedureExample] = {
-    Seq("events", "clicks").foreach(name => sql(s"DROP TABLE IF EXISTS lake.db.$name"))
+    Seq("logins", "clicks").foreach(name => sql(s"DROP TABLE IF EXISTS lake.db.$name"))
     setup.foreach(sql(_).collect())
     (ofIndex() ++ ofIngestion()).toMap
   }
@@ -49,24 +49,24 @@ private[docs] object ProcedureExamples {
     }
 
   private def ofIndex(): Found = {
-    val query = "SELECT * FROM lake.db.events WHERE id = 433"
-    val built = run("build_index(table => 'lake.db.events', facts => 'bloom(user_id)')")
-    sql("INSERT INTO lake.db.events SELECT id, id * 37 % 800 FROM RANGE(800, 900, 1, 1)")
-    val refreshed = run("refresh_index(table => 'lake.db.events')")
+    val query = "SELECT * FROM lake.db.logins WHERE id = 433"
+    val built = run("build_index(table => 'lake.db.logins', facts => 'bloom(user_id)')")
+    sql("INSERT INTO lake.db.logins SELECT id, id * 37 % 800 FROM RANGE(800, 900, 1, 1)")
+    val refreshed = run("refresh_index(table => 'lake.db.logins')")
     sql(query).collect()
     Seq(
       built,
       refreshed,
-      run("planned_scans(table => 'lake.db.events', max_scans => 1)"),
-      run("index_status(table => 'lake.db.events')"),
-      run("prewarm_index(table => 'lake.db.events', hours => 0)"),
+      run("planned_scans(table => 'lake.db.logins', max_scans => 1)"),
+      run("index_status(table => 'lake.db.logins')"),
+      run("prewarm_index(table => 'lake.db.logins', hours => 0)"),
       run(s"why_not(query => '$query AND user_id > 5')"),
-      run("advise(table => 'lake.db.events', queries => array('SELECT * FROM lake.db.events WHERE user_id > 700'))"),
+      run("advise(table => 'lake.db.logins', queries => array('SELECT * FROM lake.db.logins WHERE user_id > 700'))"),
       run(s"verify(query => '$query')"),
-      run("clustering_information(table => 'lake.db.events', columns => array('user_id'))"),
-      run("compact_index(table => 'lake.db.events')"),
-      run("collect_garbage(table => 'lake.db.events', older_than_hours => 0)"),
-      run("drop_index(table => 'lake.db.events', facts => 'all')")
+      run("clustering_information(table => 'lake.db.logins', columns => array('user_id'))"),
+      run("compact_index(table => 'lake.db.logins')"),
+      run("collect_garbage(table => 'lake.db.logins', older_than_hours => 0)"),
+      run("drop_index(table => 'lake.db.logins', facts => 'all')")
     )
   }
 

@@ -54,7 +54,8 @@ object ReferencePages {
       "",
       "A read option of one DataFrame wins over the session conf, which wins over the default; the option has the same",
       "name without `spark.sql.`, for instance `.option(\"zonemap.enabled\", \"false\")`. Table properties are never read.",
-      "If a value is not allowed, procedures fail, and queries use Iceberg's planning and log one warning.",
+      "`SET` refuses a value that is not allowed. If a session has one from elsewhere, procedures fail, and queries use",
+      "Iceberg's planning and log one warning.",
       "",
       "Most users set some confs of the first table; those of the second have defaults that rarely need a change."
     ),

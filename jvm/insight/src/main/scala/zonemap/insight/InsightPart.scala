@@ -20,7 +20,7 @@ private[zonemap] final class InsightPart extends ZoneMapPart {
 
 private[zonemap] final class StartedInsight(process: SparkProcess, runs: QueryRuns) extends StartedPart {
   private val history = new PlanHistory
-  private val observations = new ObserveScans
+  private[insight] val observations = new ObserveScans
   private val explainText = new ExplainText(process.tables)
   private[insight] val rowChecks = new RowChecks(process)
 

@@ -10,6 +10,7 @@ import org.apache.spark.sql.SparkSessionExtensions
  * The rules of the extension, in the order in which Spark runs them:
  * {{{
  *   CALL zonemap.system...   hint batch of the analyzer   ProcedureRule   resolves the procedures
+ *   SET spark.sql.zonemap... checks of the analyzer       SetCheck        refuses a malformed value
  *   write                    plan normalization           IngestWriteRule appends go to the ingest queue, if asked for
  *   query                    plan normalization           SwapRule        Iceberg tables become ZoneMapTables
  *                            pre-CBO                      SwapRule        the same for relations added by the optimizer

@@ -20,13 +20,13 @@ final private[core] class ZoneBuffer(val capacity: Int) {
   private var firstRow = 0
   private var rows: Array[Int] = _
 
-  /** Makes the zones the consecutive rows from `row` on. */
+  /** Takes the consecutive rows from `row` on as zones. */
   def useRowsFrom(row: Int): Unit = {
     firstRow = row
     rows = null
   }
 
-  /** Makes the zones the listed rows. */
+  /** Takes the listed rows as zones. */
   def useRows(some: Array[Int]): Unit = rows = some
 
   /** The row of a zone. */

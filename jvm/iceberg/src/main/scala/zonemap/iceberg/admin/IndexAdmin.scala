@@ -8,7 +8,7 @@ import zonemap.iceberg.build.{Merging, SegmentCompactor, SegmentTaskRunner, Snap
 import zonemap.iceberg.convert.Lineage
 import zonemap.iceberg.registry.{IndexProcess, TableIndex}
 import zonemap.iceberg.settings.PlannerSettings
-import zonemap.iceberg.snapshot.{SnapshotIndex, SnapshotKey, StoredSnapshots}
+import zonemap.iceberg.snapshot.{SegmentOrigin, SnapshotIndex, SnapshotKey, StoredSnapshots}
 import zonemap.iceberg.store.Level
 
 /** The result of a build or a refresh. */
@@ -144,6 +144,7 @@ private[zonemap] final class IndexAdmin(process: IndexProcess) {
     val files = store.files(snapshotIds, table.uuid().toString)
     if (!dryRun) {
       store.delete(files)
+      store.deleteEmptyFolders()
       process.access.cold.forget(store.root)
       process.tables.forget(table.uuid())
     }
@@ -167,7 +168,10 @@ private[zonemap] object IndexAdmin {
       (System.nanoTime() - startedNanos) / 1e9
     )
 
-  /** The size of all segments of a snapshot. */
-  private[admin] def bytes(index: SnapshotIndex): Long =
-    (index.segments.iterator.map(_.origin) ++ index.deletes.segments.iterator.map(_.origin)).map(_.source.sizeBytes).sum
+  /** The size of all segments of a snapshot that `isCounted`. */
+  private[admin] def bytes(index: SnapshotIndex, isCounted: SegmentOrigin => Boolean = _ => true): Long =
+    (index.segments.iterator.map(_.origin) ++ index.deletes.segments.iterator.map(_.origin))
+      .filter(isCounted)
+      .map(_.source.sizeBytes)
+      .sum
 }

@@ -40,7 +40,7 @@ private[admin] object IndexProblem {
         s"the index is ${found.coverage.lagSnapshots} snapshots behind the table: ${whyBehind(found)}"
       case None if found.coverage.newest.isDefined =>
         s"the index covers no retained ancestor of the snapshot: ${whyBehind(found)}"
-      case None => s"the table has no index yet${workOf(found).fold("")(": " + _)}"
+      case None => s"the table has no index yet${workOf(found).fold(", and build_index makes one")(": " + _)}"
     }
 
   private def whyBehind(found: Findings): String =

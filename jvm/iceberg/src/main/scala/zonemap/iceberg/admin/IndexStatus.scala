@@ -70,7 +70,7 @@ private[zonemap] final class IndexStatus(process: UpkeepProcess, nowMillis: () =
       dataFiles = newest.fold(-1L)(_.dataFiles),
       deleteFiles = newest.fold(-1L)(_.deletes.count.toLong),
       segments = newest.fold(-1)(s => s.segments.size + s.deletes.segments.size),
-      bytes = newest.fold(-1L)(IndexAdmin.bytes),
+      bytes = newest.fold(-1L)(IndexAdmin.bytes(_, _.isStoredIn(store.root))),
       memoryBytes = known.residentBytes,
       spilledBytes = known.spilledBytes,
       coldMemoryBytes = index.access.cold.memoryBytesOf(store.root),

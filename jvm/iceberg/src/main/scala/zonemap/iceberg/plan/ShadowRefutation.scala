@@ -40,7 +40,7 @@ private[plan] final class ShadowRefutation(request: ScanRequest, bound: BoundSca
    *
    * @param ours the paths that the index planned
    * @param missing the paths that only Iceberg planned
-   * @param mayLeaveOut whether the plan may leave out files that match, because other files hold the needed rows
+   * @param mayLeaveOut whether the plan can prune files that match, because other files hold the needed rows
    */
   def difference(ours: JSet[String], missing: JSet[String], mayLeaveOut: Boolean): Option[String] = {
     val unseen = new java.util.HashSet[String](ours)

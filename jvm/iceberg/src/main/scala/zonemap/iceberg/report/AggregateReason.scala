@@ -62,7 +62,7 @@ object AggregateReason {
         "no single values of."),
     NotFromIndex.code -> "Iceberg planned the scan, or the scan was planned before this query.",
     FewWholeFiles(0, 0).code ->
-      "For too few planned files, the index proves that all rows match, that no row is deleted, and exact values.",
+      "Too few of the planned files qualify: all rows match, no row is deleted, and the values are exact.",
     SeveralGroups(Nil, 0, 0, ofZone = false).code ->
       ("GROUP BY a function of a column, such as date(ts): the bounds of most files reach over several values of the " +
         "function, such as files of UTC days in another time zone."),

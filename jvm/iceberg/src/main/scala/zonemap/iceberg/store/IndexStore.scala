@@ -212,6 +212,9 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String, val access
     catch { case NotFound() => () }
   }
 
+  /** Deletes the folders of a local store that contain nothing. */
+  def deleteEmptyFolders(): Unit = folder.deleteEmpty()
+
   private def isOwn(name: String): Boolean = StoreNames.isOwn(name) && folder.holds(name)
 
   private def versionName(snapshotId: Long): String = s"${IndexStore.Versions}/$snapshotId"

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.iceberg.store
 
-import java.io.IOException
+import java.io.{IOException, UncheckedIOException}
 import java.nio.file.{Files, NoSuchFileException, Path, Paths}
+import java.nio.file.LinkOption.NOFOLLOW_LINKS
+
+import scala.jdk.CollectionConverters._
+import scala.util.Using
 
 import zonemap.core.io.CorruptIndexException
 
@@ -25,6 +29,18 @@ private[store] final class StoreFolder(root: String) {
     try realPath(folder.resolve(name)).forall(path => realPath(folder).exists(path.startsWith))
     catch { case _: IOException => true }
   }
+
+  /** Deletes the folders of a local store, and itself, that contain nothing. Follows no link. */
+  def deleteEmpty(): Unit =
+    try
+      local.filter(Files.isDirectory(_, NOFOLLOW_LINKS)).foreach { folder =>
+        val inside = Using.resource(Files.walk(folder))(_.iterator().asScala.toIndexedSeq)
+        inside.reverseIterator.filter(Files.isDirectory(_, NOFOLLOW_LINKS)).foreach { path =>
+          try Files.delete(path)
+          catch { case _: IOException => () } // it contains a file
+        }
+      }
+    catch { case _: IOException | _: UncheckedIOException => () } // a maintainer deletes folders too
 
   /** Fails with CorruptIndexException unless [[holds]]. */
   def check(name: String): Unit =

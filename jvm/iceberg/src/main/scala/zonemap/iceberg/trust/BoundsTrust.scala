@@ -171,9 +171,9 @@ private[zonemap] object BoundsTrust {
 
   /**
    * A predicate for at least the rows of `filter`: it retains only conditions that Iceberg's own metrics evaluator
-   * compares with bounds. By `<>`, NOT IN and NOT LIKE, Iceberg leaves out a file of nulls and values only if it has no
+   * compares with bounds. By `<>`, NOT IN and NOT LIKE, Iceberg prunes a file of nulls and values only if it has no
    * nulls. So these conditions are divided, and the result is not simplified, which would join them again. By a long IN
-   * it leaves out a file of nulls.
+   * it prunes a file of nulls.
    */
   def asIceberg(filter: Predicate): Predicate =
     filter match {

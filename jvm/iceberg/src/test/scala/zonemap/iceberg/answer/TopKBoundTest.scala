@@ -42,7 +42,7 @@ class TopKBoundTest extends AnyFunSuite with FewColumns {
     assert(ask(t).contains(TopKBound(long(70), 1)))
     assert(ask(t, rows = 10).contains(TopKBound(long(70), 1)))
     assert(ask(t, rows = 11).contains(TopKBound(long(60), 2)))
-    assert(ask(t, rows = 79).isEmpty, "nothing falls out")
+    assert(ask(t, rows = 79).isEmpty, "nothing is pruned")
     assert(ask(t, rows = 81).isEmpty, "fewer rows than wanted")
     assert(ask(t, rows = 0).isEmpty)
     assert(ask(t, descending = false).contains(TopKBound(long(9), 1)))

@@ -289,12 +289,12 @@ class IndexStatusTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAnd
     assert(files(empty) == ((0L, 0L)) && snapshots(empty) == ((0, 0)) && empty.coveredSnapshotId == -1)
     t.append()
     val found = status(t)
-    assert(found.verdict == "no index" && found.problem == "the table has no index yet")
+    assert(found.verdict == "no index" && found.problem == "the table has no index yet, and build_index makes one")
     assert(files(found) == ((0L, 2L)) && snapshots(found) == ((0, 1)))
     assert(found.lagSnapshots == -1 && found.lagSeconds == -1.0 && found.dataFiles == -1)
   }
 
-  test("rolled back: the snapshot that the store covers is no ancestor, and its manifests are known") {
+  test("rolled back: the snapshot that the store covers is not an ancestor, and its manifests are known") {
     val t = new Maintained
     t.append()
     val first = t.table.current.snapshotId()
@@ -373,7 +373,7 @@ class IndexStatusTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAnd
     assert(process.status.known.isEmpty && process.tables.look(t.table.load().uuid()).quarantined.isEmpty)
   }
 
-  test("a look is no use of a table: the order of eviction and the tables that are retained stay the same") {
+  test("a look is not a use of a table: the order of eviction and the tables that are retained stay the same") {
     def twice(): Maintained = {
       val t = new Maintained
       t.append()

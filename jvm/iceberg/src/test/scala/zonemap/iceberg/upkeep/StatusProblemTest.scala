@@ -10,8 +10,8 @@ import org.scalatest.funsuite.AnyFunSuite
 import zonemap.iceberg.admin.StatusResult
 import zonemap.iceberg.build.LocalRunner
 import zonemap.iceberg.plan.Planning
-import zonemap.iceberg.report.PlanMode
 import zonemap.iceberg.registry.Oversized
+import zonemap.iceberg.report.PlanMode
 import zonemap.iceberg.settings.{PlannerSettings, UpkeepMode}
 import zonemap.iceberg.snapshot.SnapshotKey
 import zonemap.iceberg.testing.{FileKind, OwnProcess}
@@ -49,7 +49,7 @@ class StatusProblemTest extends AnyFunSuite with BeforeAndAfterEach with OwnProc
     val t = new Maintained
     assert(problem(t) == "the table has no snapshot")
     t.append()
-    assert(problem(t) == "the table has no index yet")
+    assert(problem(t) == "the table has no index yet, and build_index makes one")
     process.admin.build(t.table.load(), t.table.current, Maintained.Persist, new LocalRunner(_))
     assert(status(t).covered && problem(t) == "")
     process.restart()
@@ -141,6 +141,6 @@ class StatusProblemTest extends AnyFunSuite with BeforeAndAfterEach with OwnProc
     process.tables.of(t.table.load()).oversized = Some(Oversized(SnapshotKey.of(t.table.current), 5000L, 0L))
     val small = Maintained.Persist.copy(hotMaxBytes = 4999L)
     assert(problem(t, small) == "the index needs 5000 bytes of memory, more than hot.maxBytes=4999")
-    assert(problem(t, small.copy(hotMaxBytes = 5000L)) == "the table has no index yet")
+    assert(problem(t, small.copy(hotMaxBytes = 5000L)) == "the table has no index yet, and build_index makes one")
   }
 }

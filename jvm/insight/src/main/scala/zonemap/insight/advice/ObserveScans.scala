@@ -7,10 +7,12 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 import zonemap.insight.history.RingBuffer
+import zonemap.spark.metrics.QueryRuns
 import zonemap.spark.scan.{ForwardingScan, Guarded, PlannedBefore}
 
 /**
- * Retains how the plan uses each of its scans, for `advise`. It changes no plan.
+ * Retains how the plan uses each of its scans, for `advise`, except the plans of queries that shadow mode and `verify`
+ * run. It changes no plan.
  *
  * The optimizer applies a rule to the same scans several times, so each scan is marked once it is retained.
  */
@@ -24,7 +26,7 @@ private[zonemap] final class ObserveScans extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = {
     Guarded.orNothing[Unit]("an observation of its scans") {
-      ScanObservation.of(plan, isNew).foreach(found.add)
+      if (!QueryRuns.isCheck) ScanObservation.of(plan, isNew).foreach(found.add)
       None
     }
     plan

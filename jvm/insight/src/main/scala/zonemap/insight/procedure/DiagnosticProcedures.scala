@@ -182,7 +182,7 @@ private[zonemap] final class DiagnosticProcedures(process: SparkProcess, history
   val Verify: ZoneMapProcedure = ZoneMapProcedure(
     "verify",
     "Checks that the index changes no result, with three checks of a query. 'pruned files' reads a sample of the data " +
-      "files that the plan left out, and counts the rows in them that satisfy the conditions. 'rows' runs the query " +
+      "files that the plan pruned, and counts the rows in them that satisfy the conditions. 'rows' runs the query " +
       "with and without zonemap, and compares the number of rows and a digest. 'tasks' compares each planned task " +
       "with Iceberg's. For a table, the queries are SELECT * with a condition column = value, " +
       "for the first columns with bounds, with a value from a file in the middle. The queries run in full, and the " +
@@ -225,7 +225,7 @@ private[zonemap] final class DiagnosticProcedures(process: SparkProcess, history
       _.tier),
     ResultColumn("facts", StringType, "Facts that some of these files have.", _.facts),
     ResultColumn("top_k", StringType, "The bound of the first rows; empty without one.", _.topK),
-    ResultColumn("limit", LongType, "Number of rows of a LIMIT that left out files; else -1.", _.limit),
+    ResultColumn("limit", LongType, "Number of rows of a LIMIT that pruned files; else -1.", _.limit),
     ResultColumn(
       "runs",
       LongType,

@@ -21,7 +21,7 @@ private[zonemap] object ReadQuery {
    * Returns the query after optimization, in which Spark evaluates constants.
    *
    * @param verb the action of the caller, for the message of an error
-   * @throws IllegalArgumentException if the text is no single query, or if Spark cannot analyze or optimize it
+   * @throws IllegalArgumentException if the text is not a single query, or if Spark cannot analyze or optimize it
    */
   def of(spark: SparkSession, text: String, verb: String): QueryExecution = {
     val session = spark.asInstanceOf[ClassicSession].sessionState
@@ -37,7 +37,7 @@ private[zonemap] object ReadQuery {
           refuse("it holds several statements", "Give one SELECT")
         case NonFatal(e) => failed(e, "Give the text of one SELECT")
       }
-    if (parsed.exists(isCommand)) refuse("it is no SELECT", "Give a query; EXPLAIN describes the scans of a command")
+    if (parsed.exists(isCommand)) refuse("it is not a SELECT", "Give a query; EXPLAIN describes the scans of a command")
     val query =
       try {
         val query = session.executePlan(parsed, CommandExecutionMode.SKIP)

@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{ByteType, IntegerType, LongType, ShortType}
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -16,6 +17,7 @@ import zonemap.iceberg.report.SqlText
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.insight.shadow.{Verdict, Verification}
 import zonemap.spark.expression.BoundLiteral
+import zonemap.spark.metrics.QueryRuns
 import zonemap.spark.scan.{SchemaColumns, SparkProcess, SparkTables}
 import zonemap.spark.table.IcebergTables
 
@@ -27,7 +29,7 @@ private[zonemap] final class VerifyCall(spark: ClassicSession, process: SparkPro
 
   def verdicts(query: Option[String], table: Option[String], maxFiles: Int, maxColumns: Int): Seq[Verdict] =
     (query, table) match {
-      case (Some(text), None) => verification.of(spark, ReadQuery.of(spark, text, Verb), text, maxFiles)
+      case (Some(text), None) => verification.of(spark, planned(ReadQuery.of(spark, text, Verb)), text, maxFiles)
       case (None, Some(name)) =>
         queriesOf(name, maxColumns).flatMap { case (text, plan) => verification.of(spark, plan, text, maxFiles) }
       case (Some(_), Some(name)) =>
@@ -69,7 +71,18 @@ private[zonemap] final class VerifyCall(spark: ClassicSession, process: SparkPro
       literal <- BoundLiteral.of(value, attribute.dataType)
     } yield (
       s"SELECT * FROM $name WHERE ${SqlText.name(Seq(column.name))} = ${sqlOf(literal)}",
-      execution(Filter(EqualTo(attribute, literal), relation)))
+      planned(execution(Filter(EqualTo(attribute, literal), relation))))
+  }
+
+  /** The query with its plan, which is a planned scan of a check: see [[QueryRuns.isCheck]]. */
+  private def planned(query: => QueryExecution): QueryExecution = {
+    val conf = spark.sessionState.conf.clone()
+    conf.setConfString(QueryRuns.CheckMark, "true")
+    SQLConf.withExistingConf(conf) {
+      val found = query
+      found.executedPlan: Unit
+      found
+    }
   }
 
   private def execution(plan: LogicalPlan): QueryExecution =

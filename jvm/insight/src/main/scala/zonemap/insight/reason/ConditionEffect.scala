@@ -44,8 +44,8 @@ object ConditionEffect {
   /** Every code and the case that it names, for the reference page. */
   val catalogue: Seq[(String, String)] = Seq(
     Prunes(0, 0).code ->
-      "The condition leaves out at least half of the files that the other conditions keep, or one file at most is left.",
-    Overlap(0, 0, "", 0, 0).code -> "The files overlap in the column, and sorting them would leave out at least half.",
+      "The condition prunes at least half of the files that the other conditions keep, or one file at most is left.",
+    Overlap(0, 0, "", 0, 0).code -> "The files overlap in the column, and sorting them would prune at least half.",
     FilesWithoutBounds(0, 0, "", 0).code -> "Most files that the condition keeps have no bounds of the column.",
     KeepsMost(0, 0).code -> "The condition keeps most files, and a sort by its column would not change that.",
     NotNull(0, 0).code -> "The condition excludes only nulls; Spark adds such conditions itself.",

@@ -88,7 +88,7 @@ object Remedies {
     "AGGREGATE_FUNCTION" -> "Compute it in a query of its own; COUNT, MIN and MAX of bare columns come from the index.",
     "AGGREGATE_GROUPING" -> "Group by a partition column, or by a monotone function of a column that the table is sorted by.",
     "AGGREGATE_NOT_FROM_INDEX" -> "The row of the scan has the reason.",
-    "AGGREGATE_FEW_WHOLE_FILES" -> "Filter by the column that the table is sorted or partitioned by; compact deletes away.",
+    "AGGREGATE_FEW_WHOLE_FILES" -> "Filter by the column that the table is sorted or partitioned by; rewrite_data_files removes deletes.",
     "AGGREGATE_SEVERAL_GROUPS" -> "Set the time zone to that of the partitions, or partition or sort by the column.",
     "AGGREGATE_MANY_GROUPS" -> "Group by fewer columns.",
     "AGGREGATE_BETWEEN" -> "Aggregate in a subquery, if that returns the same rows.",

@@ -14,7 +14,7 @@ import org.apache.spark.sql.types.IntegerType
 import zonemap.spark.scan.IcebergScans
 
 /**
- * Reads data files that a plan left out, and counts the rows in them that satisfy the conditions of the query. Spark
+ * Reads data files that a plan pruned, and counts the rows in them that satisfy the conditions of the query. Spark
  * evaluates the conditions, in a session without zonemap, and none of them reaches Iceberg's scan.
  *
  * @param plain a session without zonemap

@@ -93,8 +93,8 @@ private[zonemap] final class Verification(process: SparkProcess) {
       _ <- Either.cond(
         details.report.topK.isEmpty && details.report.limit.isEmpty,
         (),
-        "its top-k bound or LIMIT leaves out files that may match")
-      _ <- Either.cond(scan.notes.isEmpty, (), "join keys leave out files that may match its conditions")
+        "its top-k bound or LIMIT prunes files that can match")
+      _ <- Either.cond(scan.notes.isEmpty, (), "join keys prune files that can match its conditions")
       live <- scan.table.pinned.liveFiles.toRight("the index does not cover the snapshot any more")
       found <- pruned.conditionsOf(details.use.scan.relation)
     } yield {

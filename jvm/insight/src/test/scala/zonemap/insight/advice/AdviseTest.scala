@@ -220,7 +220,7 @@ class AdviseTest extends AdviceCalls {
       errorOf("lake.db.advised_empty") -> "the table has no snapshot. Write to the table and run queries first.",
       errorOf("lake.db.advised_unindexed", "SELECT * FROM lake.db.advised_unindexed WHERE id = 1") ->
         "CALL zonemap.system.build_index(table => 'lake.db.advised_unindexed') indexes it.",
-      errorOf(table, s"DELETE FROM $table") -> s"Cannot advise on a table by 'DELETE FROM $table': it is no SELECT.",
+      errorOf(table, s"DELETE FROM $table") -> s"Cannot advise on a table by 'DELETE FROM $table': it is not a SELECT.",
       errorOf(table, "SELECT 1") -> "none of the queries has a scan of it that zonemap plans. Give queries that read",
       errorOf(table, s"$select AND nothing = 1") -> "Correct the query, and name tables as catalog.namespace.table."
     )

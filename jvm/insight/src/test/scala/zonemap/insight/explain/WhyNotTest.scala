@@ -171,12 +171,12 @@ class WhyNotTest extends SharedSession {
     "" -> "it is empty. Give the text of a SELECT.",
     "SELEC 1" -> "Give the text of one SELECT.",
     "SELECT 1; SELECT 2" -> "it holds several statements. Give one SELECT.",
-    "DELETE FROM lake.db.examples WHERE id = 3" -> "it is no SELECT. Give a query; EXPLAIN describes",
-    "INSERT INTO lake.db.no_rows SELECT 1" -> "it is no SELECT.",
-    "WITH x AS (SELECT 1 AS id) INSERT INTO lake.db.no_rows SELECT id FROM x" -> "it is no SELECT.",
-    "SHOW TABLES" -> "it is no SELECT.",
-    "EXECUTE IMMEDIATE 'INSERT INTO lake.db.no_rows SELECT 1'" -> "it is no SELECT.",
-    "CALL zonemap.system.build_index('lake.db.examples')" -> "it is no SELECT.",
+    "DELETE FROM lake.db.examples WHERE id = 3" -> "it is not a SELECT. Give a query; EXPLAIN describes",
+    "INSERT INTO lake.db.no_rows SELECT 1" -> "it is not a SELECT.",
+    "WITH x AS (SELECT 1 AS id) INSERT INTO lake.db.no_rows SELECT id FROM x" -> "it is not a SELECT.",
+    "SHOW TABLES" -> "it is not a SELECT.",
+    "EXECUTE IMMEDIATE 'INSERT INTO lake.db.no_rows SELECT 1'" -> "it is not a SELECT.",
+    "CALL zonemap.system.build_index('lake.db.examples')" -> "it is not a SELECT.",
     "SELECT * FROM lake.db.nope" -> "Correct the query, and name tables as catalog.namespace.table.",
     "SELECT nope FROM lake.db.examples" -> "`nope`",
     "SELECT * FROM lake.db.examples WHERE id = :id" -> "Write the values of its parameters into the text.",
@@ -190,7 +190,7 @@ class WhyNotTest extends SharedSession {
       assert(error.contains(s"Cannot explain '$query': ") && error.contains(message), error)
     }
 
-  test("a view, a trailing semicolon and a semicolon in a text are no mistakes") {
+  test("a view, a trailing semicolon and a semicolon in a text are not mistakes") {
     made
     sql("CREATE OR REPLACE TEMP VIEW why_not_view AS SELECT id, s FROM lake.db.examples WHERE id > 50")
     assert(whyNot("SELECT * FROM why_not_view WHERE s = 'a;b';").exists(text(_, "table") == "lake.db.examples"))

@@ -62,7 +62,7 @@ object ReasonExamples {
       "SELECT * FROM lake.db.behind WHERE id = 2",
       "plan.maxUnknownEntries" -> "0"),
     where("DISABLED", "id = 3", "enabled" -> "false"),
-    where("MALFORMED_CONF", "id = 3", "hot.maxBytes" -> "lots"),
+    ReasonExample("MALFORMED_CONF", s"SELECT id FROM $Table WITH ('zonemap.hot.maxBytes' = 'lots') WHERE id = 3"),
     ReasonExample("FOREIGN_PLANNER", s"SELECT file_path FROM $Table.files"),
     ReasonExample("VARIANT_PROJECTED", "SELECT v FROM lake.db.variants WHERE id = 1"),
     ReasonExample("FORMAT_VERSION", "SELECT * FROM lake.db.version_4 WHERE id = 1"),

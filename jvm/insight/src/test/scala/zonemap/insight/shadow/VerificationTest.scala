@@ -4,6 +4,7 @@ package zonemap.insight.shadow
 import org.apache.iceberg.spark.Spark3Util
 import org.apache.spark.sql.Row
 
+import zonemap.insight.StartedInsights
 import zonemap.spark.SharedSession
 
 /** `verify`: what it checks, that it finds a wrong index, and the mistakes that it refuses. */
@@ -50,6 +51,18 @@ class VerificationTest extends SharedSession {
       assert(read.getAs[Long]("with_index") == matching && read.getAs[Long]("without_index") == matching, read)
       assert(tasks.getAs[Long]("with_index") == 5 - pruned && tasks.getAs[Long]("without_index") == 5, tasks)
     }
+
+  test("its queries are not planned scans of the driver, and advice does not observe them") {
+    val t = newTable("verified_unseen")
+    build(t)
+    val observations = StartedInsights.of(runtime.parts).observations
+    val before = observations.newest.headOption
+    assert(ofQuery(s"SELECT * FROM $t WHERE id = 33").nonEmpty && verify(s"table => '$t'").nonEmpty)
+    assert(sql(s"CALL zonemap.system.planned_scans(table => '$t')").isEmpty && observations.newest.headOption == before)
+    sql(s"SELECT * FROM $t WHERE id = 33").collect()
+    assert(sql(s"CALL zonemap.system.planned_scans(table => '$t')").count() == 1)
+    assert(observations.newest.headOption != before)
+  }
 
   test("the most pruned files that are read") {
     val row = only(ofQuery(s"SELECT * FROM $table WHERE id = 33", ", max_files => 2"), "pruned files")
@@ -120,7 +133,7 @@ class VerificationTest extends SharedSession {
       "table => 'lake.db.nope'" -> "Cannot verify 'lake.db.nope': ",
       s"table => '$fresh'" -> s"CALL zonemap.system.build_index(table => '$fresh') indexes it.",
       s"table => '$table', max_columns => 0" -> "max_columns is 0",
-      "query => 'DROP TABLE x'" -> "Cannot verify 'DROP TABLE x': it is no SELECT.",
+      "query => 'DROP TABLE x'" -> "Cannot verify 'DROP TABLE x': it is not a SELECT.",
       "query => 'SELECT 1', max_files => -1" -> "'max_files'"
     )
     for ((arguments, message) <- cases) assert(errorOf(arguments).contains(message), errorOf(arguments))

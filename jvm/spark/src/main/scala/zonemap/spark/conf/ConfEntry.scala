@@ -32,12 +32,14 @@ private[zonemap] final case class ConfEntry[A](
   /** The name of the read option for a single DataFrame: the key without the `spark.sql.` prefix. */
   def option: String = key.stripPrefix("spark.sql.")
 
-  def read(conf: SQLConf, options: CaseInsensitiveStringMap): A = {
-    val text = Option(options.get(option)).getOrElse(conf.getConfString(key, default))
+  def read(conf: SQLConf, options: CaseInsensitiveStringMap): A =
+    valueOf(Option(options.get(option)).getOrElse(conf.getConfString(key, default)))
+
+  /** @throws MalformedConfException if the text is not allowed */
+  def valueOf(text: String): A =
     parse(text.trim).getOrElse {
       throw new MalformedConfException(s"Cannot use $key='$text': allowed are $allowed.")
     }
-  }
 }
 
 private[zonemap] object ConfEntry {

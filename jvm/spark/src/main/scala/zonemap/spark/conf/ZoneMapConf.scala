@@ -171,8 +171,8 @@ private[zonemap] object ZoneMapConf {
     Prefix + "plan.maxStoreWait",
     "500ms",
     "a duration such as 500ms or 2s",
-    "Longest time that the plans of one relation wait for the index store, plus eight times the usual duration of a " +
-      "request to this store; four times this value at most. After that, Iceberg plans the query (STORE_SLOW), and " +
+    "The plans of one relation wait for the index store for this value plus eight times the usual duration of a " +
+      "request to it, but no longer than four times this value. Then Iceberg plans the query (STORE_SLOW), and " +
       "the pending requests complete in the background for later queries. Procedures and upkeep wait without a limit.",
     millis
   )

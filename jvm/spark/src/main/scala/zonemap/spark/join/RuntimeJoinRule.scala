@@ -310,7 +310,7 @@ private[zonemap] final class RuntimeJoinRule(tables: PlannableTables)
 
 private object RuntimeJoinRule {
 
-  /** One of the keys of a join's build side, of which a broadcast has all. */
+  /** A key of the build side of a join; `all` lists every key of the broadcast. */
   final case class BuildKey(build: LogicalPlan, all: Seq[Expression], index: Int) {
     def key: Expression = all(index)
   }

@@ -14,6 +14,7 @@ import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.ui.{SparkListenerSQLExecutionEnd, SparkListenerSQLExecutionStart}
+import org.apache.spark.sql.internal.SQLConf
 
 import zonemap.iceberg.plan.ZoneMapTable
 import zonemap.iceberg.report.PlanReport
@@ -21,9 +22,10 @@ import zonemap.spark.aggregate.AnsweredRows
 import zonemap.spark.scan.{Guarded, IcebergScans, SparkProcess}
 
 /**
- * Counts the executions of planned scans, for the metrics and for other listeners of the plan log: a scan of a query runs once with
- * each execution of the query, whether it succeeds or fails, and a scan below Spark's cache once, with the first query
- * that reads the cache. A plan that is only explained does not run, nor do the queries of shadow mode and `verify`.
+ * Counts the executions of planned scans, for the metrics and for other listeners of the plan log: a scan of a query
+ * runs once with each execution of the query, whether it succeeds or fails, and a scan below Spark's cache once, with the
+ * first query that reads the cache. A plan that is only explained does not run, nor do the queries of shadow mode and
+ * `verify`.
  *
  * Spark calls this listener on the thread of its events, shortly after the execution. Thread-safe.
  */
@@ -114,6 +116,9 @@ private[zonemap] object QueryRuns {
 
   /** The conf of a session whose queries zonemap itself runs, to compare their rows. */
   val CheckMark = "zonemap.check-session"
+
+  /** Whether this thread plans a query that zonemap itself runs, to compare its rows. */
+  def isCheck: Boolean = SQLConf.get.contains(CheckMark)
 
   private val MostWaitMillis = 5000L
 }

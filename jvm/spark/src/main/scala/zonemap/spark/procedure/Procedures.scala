@@ -271,13 +271,14 @@ private[zonemap] final class Procedures(process: SparkProcess) {
       .add("path", StringType, nullable = false, "Full path of the file.")
       .add("bytes", LongType, nullable = false, "Size of the file.")
       .add("reason", StringType, nullable = false, "Why no retained snapshot needs the file.")
+      .add("deleted", BooleanType, nullable = false, "Whether this call deleted the file: false in a dry run.")
   ) { (spark, arguments) =>
     val iceberg = IcebergTables.load(spark, arguments.text("table"), "collect the garbage of the index of")
     val hours = arguments.count("older_than_hours")
-    new IndexAdmin(index).gc(iceberg, process.settings(spark), hours * 3600L * 1000, arguments.flag("dry_run")).map {
-      garbage =>
-        Seq[Any](garbage.path, garbage.sizeBytes, garbage.reason)
-    }
+    val dryRun = arguments.flag("dry_run")
+    new IndexAdmin(index)
+      .gc(iceberg, process.settings(spark), hours * 3600L * 1000, dryRun)
+      .map(garbage => Seq[Any](garbage.path, garbage.sizeBytes, garbage.reason, !dryRun))
   }
 
   val Drop: ZoneMapProcedure = ZoneMapProcedure(
@@ -292,17 +293,22 @@ private[zonemap] final class Procedures(process: SparkProcess) {
       Parameter("dry_run", BooleanType, Some("true"), "true: list the files and delete none."),
       Parameter("facts", StringType, Some("''"), s"$factsDoc, to drop, or 'all'; the rest of the index is retained.")
     ),
-    new StructType().add("path", StringType, nullable = false, "Full path of a file of the index.")
+    new StructType()
+      .add("path", StringType, nullable = false, "Full path of a file of the index.")
+      .add(
+        "deleted",
+        BooleanType,
+        nullable = false,
+        "Whether this call deleted the file: false in a dry run and for facts.")
   ) { (spark, arguments) =>
     val iceberg = IcebergTables.load(spark, arguments.text("table"), "drop the index of")
     val dryRun = arguments.flag("dry_run")
-    val dropped = arguments.text("facts").trim match {
-      case "" => new IndexAdmin(index).drop(iceberg, process.settings(spark), dryRun)
+    arguments.text("facts").trim match {
+      case "" => new IndexAdmin(index).drop(iceberg, process.settings(spark), dryRun).map(Seq[Any](_, !dryRun))
       case facts =>
         val requests = Option.when(!facts.equalsIgnoreCase("all"))(FactRequest.parse(facts, iceberg))
-        new FactBuild(index).drop(iceberg, process.settings(spark), requests, dryRun)
+        new FactBuild(index).drop(iceberg, process.settings(spark), requests, dryRun).map(Seq[Any](_, false))
     }
-    dropped.map(Seq(_))
   }
 
   val all: Seq[ZoneMapProcedure] = Seq(Build, Refresh, Status, Prewarm, Merge, Gc, Drop)

@@ -48,7 +48,7 @@ private[procedure] object StatusColumns {
       DoubleType,
       "Age difference of the newest covered snapshot and the current one; -1 if it is unknown.",
       _.lagSeconds),
-    ResultColumn("bytes", LongType, "Size of these segments.", _.bytes),
+    ResultColumn("bytes", LongType, "Size of these segments in the store; 0 if they are in memory only.", _.bytes),
     ResultColumn("memory_bytes", LongType, "Driver memory of this table's index: the hot tier.", _.memoryBytes),
     ResultColumn(
       "covered",

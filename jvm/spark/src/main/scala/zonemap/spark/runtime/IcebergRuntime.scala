@@ -17,7 +17,7 @@ import zonemap.iceberg.task.PlannerSelfCheck
 import zonemap.iceberg.upkeep.UpkeepProcess
 import zonemap.spark.{SelfCheck, Versions, ZoneMapCatalog, ZoneMapRuntime}
 import zonemap.spark.aggregate.{AnsweredRowsStrategy, SnapshotAggregateRule}
-import zonemap.spark.conf.{DocumentedConfs, UnknownConfs, ZoneMapConf}
+import zonemap.spark.conf.{DocumentedConfs, SetCheck, UnknownConfs, ZoneMapConf}
 import zonemap.spark.job.SparkJobRunner
 import zonemap.spark.join.{RuntimeJoinRule, StaticJoinRule}
 import zonemap.spark.metrics.{DriverMetrics, QueryRuns}
@@ -61,6 +61,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     process.iceberg.commits.register(_ => committerSettings)
     registerFactRunner()
     registerCatalog()
+    extensions.injectCheckRule(_ => new SetCheck(confs))
     extensions.injectHintResolutionRule(_ => ProcedureRule)
     extensions.injectPlanNormalizationRule(_ => swapRule)
     parts.flatMap(_.normalizationRules).foreach(rule => extensions.injectPlanNormalizationRule(_ => rule))

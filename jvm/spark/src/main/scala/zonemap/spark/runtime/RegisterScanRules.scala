@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.spark.runtime
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
 
 import zonemap.spark.aggregate.AggregateRule
 import zonemap.spark.conf.UnknownConfs
 import zonemap.spark.join.RuntimeJoinRule
 import zonemap.spark.metrics.{DriverMetrics, QueryRuns}
 import zonemap.spark.part.StartedPart
-import zonemap.spark.scan.PlannedBefore
+import zonemap.spark.scan.{PlannedBefore, SwapRule}
 
 /**
  * Adds the rules of parts, [[AggregateRule]] and [[RuntimeJoinRule]] to `session.experimental.extraOptimizations`: only
- * rules of this list run after Spark has planned scans. Also names the explain provider in the session's conf, adds the metrics of the
- * driver to Spark's metrics system, lets [[QueryRuns]] listen to the application, and warns of unknown confs.
+ * rules of this list run after Spark has planned scans. Also names the explain provider in the session's conf, adds the
+ * metrics of the driver to Spark's metrics system, lets [[QueryRuns]] listen to the application, and warns of unknown confs
+ * and read options.
  *
  * Users may set the list and the conf, so every query checks both.
  *
@@ -47,7 +50,9 @@ private[zonemap] final class RegisterScanRules(
     if (missing.nonEmpty) methods.extraOptimizations ++= missing
     plan.foreachWithSubqueries {
       case scan: DataSourceV2ScanRelation => PlannedBefore.mark(scan)
-      case _                              => ()
+      case relation: DataSourceV2Relation =>
+        unknownConfs.check(relation.options.keySet().asScala.filterNot(_.equalsIgnoreCase(SwapRule.Marker)))
+      case _ => ()
     }
     plan
   }

@@ -5,7 +5,7 @@ import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.iceberg.Table
-import org.apache.iceberg.catalog.Namespace
+import org.apache.iceberg.catalog.{Namespace, TableIdentifier}
 import org.apache.iceberg.spark.Spark3Util
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
@@ -21,20 +21,20 @@ private[zonemap] object IcebergNamespaces {
   private val SessionCatalog = "spark_catalog"
 
   /**
-   * The tables of a namespace by name, without the tables of nested namespaces. A name without a catalog is one of the current
-   * catalog.
+   * The tables of a namespace by name, without the tables of nested namespaces. A name without a catalog is one of the
+   * current catalog.
    *
    * @param verb the action of the caller, for the message of an error
-   * @throws IllegalArgumentException if there is no such namespace or its catalog is not one of Iceberg
+   * @throws IllegalArgumentException if there is no such namespace, if it is a table, or if its catalog is not one of Iceberg
    */
   def tables(spark: SparkSession, name: String, verb: String): Seq[ListedTable] =
     try {
       val (catalogName, levels) = resolve(spark, CatalystSqlParser.parseMultipartIdentifier(name))
       val catalog = Spark3Util.loadIcebergCatalog(spark, catalogName)
-      catalog
-        .listTables(Namespace.of(levels: _*))
-        .asScala
-        .toSeq
+      val listed = catalog.listTables(Namespace.of(levels: _*)).asScala.toSeq
+      if (listed.isEmpty && levels.size > 1 && catalog.tableExists(TableIdentifier.of(levels: _*)))
+        throw new IllegalArgumentException("it is a table, not a namespace")
+      listed
         .map { id =>
           def load(): Table = {
             val table = catalog.loadTable(id)

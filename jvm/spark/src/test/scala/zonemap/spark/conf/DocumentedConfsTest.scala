@@ -42,6 +42,18 @@ class DocumentedConfsTest extends SharedSession {
     }
   }
 
+  test("SET refuses a malformed value, and takes an allowed one and any value of another conf") {
+    val before = spark.conf.get(ZoneMapConf.Upkeep.key)
+    val refused = intercept[MalformedConfException](sql(s"SET ${ZoneMapConf.Upkeep.key}=sometimes"))
+    assert(refused.getMessage.startsWith(s"Cannot use ${ZoneMapConf.Upkeep.key}='sometimes': allowed are "))
+    assert(spark.conf.get(ZoneMapConf.Upkeep.key) == before)
+    withConf(ZoneMapConf.Upkeep.key -> before, "nobody.s.conf" -> "x") {
+      sql(s"SET ${ZoneMapConf.Upkeep.key}=memory")
+      assert(spark.conf.get(ZoneMapConf.Upkeep.key) == "memory")
+      sql("SET nobody.s.conf=sometimes")
+    }
+  }
+
   test("a second installation in the same JVM registers nothing") {
     assert(
       ZoneMapRuntime.active.nonEmpty && spark.sql("SET -v").count() > 0 && DocumentedConfs

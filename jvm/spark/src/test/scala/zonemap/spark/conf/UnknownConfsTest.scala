@@ -33,6 +33,19 @@ class UnknownConfsTest extends SharedSession {
     assert(warnings(near.head._1)(query()).isEmpty, "logged before")
   }
 
+  test("an unknown read option is logged once, with the nearest known one; known options and other options are not") {
+    val t = newTable("unknown_options")
+    def read(option: String): Seq[String] =
+      LoggedWarnings
+        .of("zonemap")(spark.read.option(option, "true").table(t).where("id = 3").collect(): Unit)
+        .filter(_.contains("read option"))
+    val found = read("zonemap.topk.enable")
+    assert(
+      found.size == 1 && found.head.contains("'zonemap.topk.enable'") && found.head.contains("'zonemap.topK.enabled'"))
+    assert(read("zonemap.topk.enable").isEmpty, "logged before")
+    assert(read("zonemap.topK.enabled").isEmpty && read("ZONEMAP.ENABLED").isEmpty && read("nobody.s.option").isEmpty)
+  }
+
   test("a known key is not logged, and SET of an unknown one is") {
     assert(warnings("enabled", "shadow.enabled")(query()).isEmpty)
     val set = LoggedWarnings.of("zonemap") {

@@ -39,11 +39,21 @@ class ProceduresTest extends SharedSession {
     assert(status.getAs[String]("verdict") == "fresh" && status.getAs[String]("table") == t)
     val meaning = sql(s"CALL zonemap.system.index_status('$t')").schema("verdict").getComment()
     assert(meaning.exists(_.contains("'catching up'")), "each column has its meaning as a comment")
-    val listed = sql(s"CALL zonemap.system.drop_index(table => '$t', dry_run => true)").collect().map(_.getString(0))
+    val listed = sql(s"CALL zonemap.system.drop_index(table => '$t', dry_run => true)").collect()
     assert(listed.length >= 5 && call(s"index_status('$t')").getAs[Boolean]("covered"))
-    assert(sql(s"CALL zonemap.system.drop_index('$t', false)").collect().map(_.getString(0)).toSet == listed.toSet)
+    assert(listed.forall(!_.getAs[Boolean]("deleted")), "a dry run says so")
+    val dropped = sql(s"CALL zonemap.system.drop_index('$t', false)").collect()
+    assert(dropped.map(_.getString(0)).toSet == listed.map(_.getString(0)).toSet)
+    assert(dropped.forall(_.getAs[Boolean]("deleted")))
+    val store = java.nio.file.Paths.get(status.getAs[String]("store").stripPrefix("file:"))
+    assert(!java.nio.file.Files.exists(store), "a dropped index leaves no folder")
     assert(!call(s"index_status('$t')").getAs[Boolean]("covered"))
-    assert(sql(s"SELECT * FROM $t WHERE id = 100").count() == 1)
+    withConf("spark.sql.zonemap.upkeep.mode" -> "memory", "spark.sql.zonemap.coverOnRead" -> "wait") {
+      assert(sql(s"SELECT * FROM $t WHERE id = 100").count() == 1)
+      val inMemory = call(s"index_status('$t')")
+      assert(inMemory.getAs[Boolean]("covered") && inMemory.getAs[String]("verdict").startsWith("not persisted"))
+      assert(inMemory.getAs[Long]("bytes") == 0, "an index in memory has no size in the store")
+    }
   }
 
   test("a name that Spark cannot parse: the error retains the reason of the parser") {
@@ -139,6 +149,20 @@ class ProceduresTest extends SharedSession {
       "ingest_gc('x')" -> Seq("append ingestion has a jar of its own")
     )
     for ((text, parts) <- cases; part <- parts) assert(errorOf(text).contains(part), text)
+  }
+
+  test("a procedure of ours in another catalog: the error names ours; a procedure of that catalog runs") {
+    val t = newTable("other_catalog")
+    for (call <- Seq(
+        s"lake.system.build_index('$t')",
+        s"lake.SYSTEM.Build_Index('$t')",
+        "nowhere.system.drop_index('x')")) {
+      val message = intercept[Exception](sql(s"CALL $call")).getMessage
+      val name = call.takeWhile(_ != '(')
+      assert(
+        message.contains(s"Cannot call '$name'") && message.contains(s"CALL zonemap.system.${name.split('.').last}."))
+    }
+    assert(sql(s"CALL lake.system.rewrite_manifests('$t')").count() == 1)
   }
 
   test("a procedure with a malformed conf fails with the conf's name") {
@@ -262,6 +286,9 @@ class ProceduresTest extends SharedSession {
     finally sql("USE spark_catalog.default"): Unit
     sql("CREATE NAMESPACE IF NOT EXISTS lake.none")
     assert(verdicts("namespace => 'lake.none'").isEmpty)
+    val message = intercept[Exception](verdicts("namespace => 'lake.statuses.plain'")).getMessage
+    assert(
+      message.contains("Cannot show the status of namespace 'lake.statuses.plain': it is a table, not a namespace"))
   }
 
   test("status without arguments: the tables that this driver has queried or indexed and this session can load") {
