@@ -39,7 +39,9 @@ object OperatorReason {
       extends OperatorReason("JOIN_TYPE", s"no file of this side of $text is pruned by its keys")
 
   case object JoinCondition
-      extends OperatorReason("JOIN_CONDITION", "it requires no equality with a column of this table, or with an expression of one that prunes in filters")
+      extends OperatorReason(
+        "JOIN_CONDITION",
+        "it requires no equality with a column of this table, or with an expression of one that prunes in filters")
 
   /** @param why the reason why Spark broadcasts no keys to this side */
   final case class JoinNotBroadcast(column: String, why: String)
@@ -113,7 +115,10 @@ object OperatorReason {
       "").code -> "Spark broadcasts this side, and the keys of a broadcast prune the side that it is sent to.",
     JoinBetween("").code ->
       "A LIMIT, an aggregate or window over other columns, a random expression, or a join that adds nulls is between the join and the scan.",
-    JoinKeyTypes("", "", "").code -> "The two keys have different types, and Spark's cast of this table's key does not keep its order.",
+    JoinKeyTypes(
+      "",
+      "",
+      "").code -> "The two keys have different types, and Spark's cast of this table's key does not keep its order.",
     JoinNoBounds("").code -> "Neither bounds nor partitions nor facts of the key are known for any file.",
     JoinDoubtfulBounds("", 0, 0).code -> "For most files nothing proves the bounds of the key.",
     JoinKeysInMostFiles("", 0, 0).code -> "By an estimate, one key may be in more than half of the files.",
