@@ -81,7 +81,9 @@ object AggregatePlanning {
     (0 until WarmUp + rounds).foreach { round =>
       val order = if (round % 2 == 0) Variants.indices else Variants.indices.reverse
       order.foreach(i =>
-        if (round >= WarmUp || i == Variants.size - 1 || round == 0) runs(i) += plan(spark, text, Variants(i)._2))
+        if (round >= WarmUp || i == Variants.size - 1 || round == 0) {
+          runs(i) += plan(spark, text, Variants(i)._2): Unit
+        })
     }
     val of = Variants.indices.map { i =>
       val kept = runs(i).takeRight(rounds).toSeq

@@ -65,7 +65,7 @@ private[zonemap] object ScanObservation {
 
     private def conditions: Seq[ObservedCondition] =
       IcebergScans.filterOf(use.scan.scan).toSeq.flatMap { filter =>
-        new ConditionLines(relation, filter, _ => true).of(use.conditions).take(MostConditions).map(condition)
+        new ConditionLines(relation, Some(filter), _ => true).of(use.conditions).take(MostConditions).map(condition)
       }
 
     def condition(use: ConditionUse): ObservedCondition = {

@@ -22,16 +22,17 @@ import zonemap.spark.scan.{SchemaColumns, ZoneMapRelation}
  *
  * It translates each condition once and reads no byte of a store.
  *
- * @param filter the filter that Spark pushed to Iceberg's scan
+ * @param filter the filter that Spark pushed to Iceberg's scan; `None` if the index answered the query before that, so
+ *   that each condition counts as pushed
  * @param isOfFiles whether some planned file may have the fact with this name
  */
 private[zonemap] final class ConditionLines(
     relation: ZoneMapRelation,
-    filter: IcebergExpression,
+    filter: Option[IcebergExpression],
     isOfFiles: String => Boolean) {
   import ConditionLines._
 
-  private val pushed: Seq[IcebergExpression] = parts(filter)
+  private val pushed: Seq[IcebergExpression] = filter.toSeq.flatMap(parts)
 
   private val pushedTexts: Set[String] = pushed.map(_.toString).toSet
 
@@ -123,7 +124,7 @@ private[zonemap] final class ConditionLines(
 
   /** Iceberg's form of a condition, if Spark pushed it. */
   private def pushedForm(condition: Expression): Option[IcebergExpression] =
-    formOf(condition).filter(form => parts(form).forall(part => pushedTexts(part.toString)))
+    formOf(condition).filter(form => filter.isEmpty || parts(form).forall(part => pushedTexts(part.toString)))
 
   private def formOf(condition: Expression): Option[IcebergExpression] =
     try

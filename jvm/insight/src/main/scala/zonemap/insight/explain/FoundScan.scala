@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.insight.explain
 
+import org.apache.iceberg.expressions.Expression
+
 import zonemap.iceberg.plan.ZoneMapTable
 import zonemap.iceberg.report.{PlanMode, PlanReport}
+import zonemap.spark.aggregate.UnplannedScan
 import zonemap.spark.scan.{IcebergScans, ZoneMapRelation}
 
 /** A scan of an Iceberg table in a physical plan. */
@@ -53,9 +56,13 @@ private[zonemap] object FoundScan {
   /** The relation of a scan, and its use by the query. */
   final case class ScanDetails(relation: ZoneMapRelation, use: ScanUse, report: PlanReport, aggregateNoted: Boolean) {
     def conditions: Seq[ConditionUse] =
-      IcebergScans.filterOf(use.scan.scan).toSeq.flatMap { filter =>
-        new ConditionLines(relation, filter, ConditionMeans.isOfPlan(report)).of(use.conditions)
+      use.scan.scan match {
+        case _: UnplannedScan => linesOf(None)
+        case planned          => IcebergScans.filterOf(planned).toSeq.flatMap(filter => linesOf(Some(filter)))
       }
+
+    private def linesOf(filter: Option[Expression]): Seq[ConditionUse] =
+      new ConditionLines(relation, filter, ConditionMeans.isOfPlan(report)).of(use.conditions)
 
     def operators: Seq[ScanNote] = new OperatorLines(relation, report).of(use, aggregateNoted)
   }

@@ -68,7 +68,7 @@ private[zonemap] final class ScanFinder(tables: PlannableTables) extends Adaptiv
 
   private def ofAnswered(answered: AnsweredScan): FoundScan = {
     val table = answered.relation.table
-    val details = detailsOf(table, answered.scan.map(ScanUse(_, answered.conditions)))
+    val details = detailsOf(table, Some(ScanUse(answered.scan, answered.conditions)))
     val name = SqlNames.of(answered.relation.relation, table.baseName())
     val report = answered.report.orElse(Option(table.lastPlan()))
     FoundScan.of(table, name, report, details, notesOf(table), Seq(ScanNote.parse(answered.note)))

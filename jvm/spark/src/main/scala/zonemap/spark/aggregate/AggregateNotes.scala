@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.types.StructType
 
 import zonemap.iceberg.report.{AggregateReason, PlanReport}
 import zonemap.spark.scan.ZoneMapRelation
@@ -14,14 +15,14 @@ import zonemap.spark.scan.ZoneMapRelation
  * A scan that rows from the index replaced completely.
  *
  * @param report the report of the scan's plan
- * @param scan the replaced scan, if it was planned
+ * @param scan the replaced scan, which is an [[UnplannedScan]] if it was not planned
  * @param conditions the conditions of the filters above it, as expressions of its columns
  */
 private[zonemap] final case class AnsweredScan(
     relation: ZoneMapRelation,
     report: Option[PlanReport],
     note: String,
-    scan: Option[DataSourceV2ScanRelation],
+    scan: DataSourceV2ScanRelation,
     conditions: Seq[Expression])
 
 private[zonemap] object AnsweredScan {
@@ -30,6 +31,9 @@ private[zonemap] object AnsweredScan {
   def note(planned: Long, read: Long): String =
     s"aggregates: ${planned - read} of $planned files answered from the index, $read read"
 }
+
+/** Stands for the scan of an aggregate that was answered before its scan was planned. */
+private[zonemap] final case class UnplannedScan(override val readSchema: StructType) extends Scan
 
 /** The reason why the index does not provide an aggregate over a scan. EXPLAIN finds it as a tag of the scan. */
 private[zonemap] object NotAnswered {

@@ -85,7 +85,7 @@ private[zonemap] object AggregateRule extends Rule[LogicalPlan] {
     if (read.isEmpty)
       plan.whole(
         rows,
-        AnsweredScan(found.relation, IcebergScans.planned(scan.scan).map(_.report), note, Some(scan), found.conditions))
+        AnsweredScan(found.relation, IcebergScans.planned(scan.scan).map(_.report), note, scan, found.conditions))
     else {
       val remaining = new java.util.HashSet[String]
       read.foreach(task => remaining.add(task.file().location()): Unit)

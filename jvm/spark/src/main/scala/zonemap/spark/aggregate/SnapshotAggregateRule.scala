@@ -4,6 +4,7 @@ package zonemap.spark.aggregate
 import org.apache.spark.sql.catalyst.expressions.{Expression, Literal, StartsWith}
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, Subquery, UnionLoop}
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.unsafe.types.UTF8String
 
 import zonemap.iceberg.plan.IndexQuestions
@@ -41,7 +42,9 @@ private[zonemap] object SnapshotAggregateRule extends Rule[LogicalPlan] {
           rows <- plan.rows
         } yield {
           val note = AnsweredScan.note(report.kept, 0)
-          plan.whole(rows, AnsweredScan(relation, Some(report), note, None, found.conditions))
+          val unplanned = relation.relation
+          val scan = DataSourceV2ScanRelation(unplanned, UnplannedScan(unplanned.schema), unplanned.output)
+          plan.whole(rows, AnsweredScan(relation, Some(report), note, scan, found.conditions))
         }
       case _ => None
     }
