@@ -27,6 +27,9 @@ private[zonemap] final class CompactTask private[task] (files: CompactFiles, pri
   override def estimatedRowsCount(): Long = estimatedRows(length())
   override def split(targetSplitSize: Long): java.lang.Iterable[FileScanTask] = files.splits(this, targetSplitSize)
 
+  /** As of Iceberg's own task, which people read in logs. */
+  override def toString: String = made.toString
+
   /** The location of the file. */
   def path: String = files.path(row)
 

@@ -93,6 +93,7 @@ class CompactTasksTest extends AnyFunSuite with OwnProcess {
     val table = TestTable.create(Columns, PartitionSpec.builderFor(_).identity("p").build())
     table.append((0 until 50).map(i => file(table, new Rng(i.toLong))): _*)
     val found = tasks(table, Compact, Expressions.alwaysTrue())
+    assert(found.map(_.toString) == tasks(table, Plain, Expressions.alwaysTrue()).map(_.toString))
     (found ++ groups(found, 60000, 10, 0)).foreach { any =>
       val text = new String(serialized(any), ISO_8859_1)
       assert(!text.contains("zonemap."), text)
