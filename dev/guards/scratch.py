@@ -130,7 +130,9 @@ class Scratch:
         """Makes the sources of the copy those of the checkout, and copies build output once."""
         for name in BUILT:
             if (ROOT / name).is_dir() and not (self.folder / name).exists():
-                shutil.copytree(ROOT / name, self.folder / name, symlinks=True, copy_function=_copy_files)
+                shutil.copytree(
+                    ROOT / name, self.folder / name, ignore=_left_by_tests, symlinks=True, copy_function=_copy_files
+                )
         listed = subprocess.run(
             ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
         ).stdout.splitlines()
@@ -226,6 +228,11 @@ class Scratch:
     def close(self) -> None:
         """Ends the sbt shell."""
         self._shell.close()
+
+
+def _left_by_tests(folder: str, _names: list[str]) -> list[str]:
+    """The warehouses that tests have left: files with holes, which a copy fills."""
+    return ["tmp"] if Path(folder) == ROOT / "target" else []
 
 
 def _copy_files(source: str, target: str) -> None:
