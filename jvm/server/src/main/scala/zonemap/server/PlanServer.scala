@@ -45,8 +45,11 @@ private[server] final class PlanServer(
   /** The port at which the server listens. */
   def port: Int = server.getAddress.getPort
 
-  /** Takes no new request, and ends after those under way, within 30 seconds. */
+  @volatile private var isStopping = false
+
+  /** Refuses new requests, and ends after those under way, within 30 seconds. */
   override def close(): Unit = {
+    isStopping = true
     val end = System.nanoTime() + TimeUnit.SECONDS.toNanos(StopSeconds)
     while (metrics.active.get() > 0 && System.nanoTime() < end) Thread.sleep(20)
     server.stop(0)
@@ -55,7 +58,13 @@ private[server] final class PlanServer(
     plans.close()
   }
 
-  private def handle(exchange: HttpExchange): Unit = {
+  private def handle(exchange: HttpExchange): Unit =
+    if (isStopping)
+      try send(exchange, Refusal.reply(Refusal.stopping))
+      finally exchange.close()
+    else handleNow(exchange)
+
+  private def handleNow(exchange: HttpExchange): Unit = {
     metrics.active.incrementAndGet()
     try {
       var kind = "own"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.server
 
-import java.net.{InetAddress, URI}
+import java.net.{InetAddress, ServerSocket, URI}
 import java.net.http.{HttpClient, HttpRequest, HttpResponse}
+import java.util.concurrent.{TimeoutException, TimeUnit}
 
 import scala.jdk.CollectionConverters._
-import scala.util.Using
+import scala.util.{Try, Using}
 
 import org.apache.iceberg.util.JsonUtil
 import org.scalatest.funsuite.AnyFunSuite
@@ -65,6 +66,29 @@ class PlanServerTest extends AnyFunSuite {
     }
   }
 
+  test("an answer of the catalog that does not end holds its thread no longer than a request may take") {
+    Using.resource(new ServerSocket(0)) { catalog =>
+      val accepting = new Thread(() =>
+        while (!catalog.isClosed) {
+          val socket = catalog.accept()
+          socket.getInputStream.read(new Array[Byte](4096)): Unit
+          socket.getOutputStream.write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{".getBytes)
+        })
+      accepting.setDaemon(true)
+      accepting.start()
+      val found =
+        settings(s"""{"catalog":{"type":"rest","uri":"http://127.0.0.1:${catalog.getLocalPort}"},"port":0}""")
+      Using.resource(ServeProcess.start(found, Limits(requestMillis = 300))) { server =>
+        for (path <- Seq("/v1/namespaces", "/v1/config")) {
+          val request = HttpRequest.newBuilder(URI.create(s"http://127.0.0.1:${server.port}$path"))
+          val answer = http.sendAsync(request.build(), HttpResponse.BodyHandlers.ofString())
+          val outcome = Try(answer.get(10, TimeUnit.SECONDS))
+          assert(outcome.fold(!_.isInstanceOf[TimeoutException], _.statusCode >= 500), path)
+        }
+      }
+    }
+  }
+
   test("a table without an index is loaded as the catalog returns it, and the config lists the plans") {
     serving { (_, send) =>
       val loaded = send("GET", table, "Bearer anna", "")
@@ -84,7 +108,7 @@ class PlanServerTest extends AnyFunSuite {
 
   test("settings that would let everybody in are refused") {
     def refused(json: String) = intercept[IllegalArgumentException](ServeProcess.start(settings(json), Limits()))
-    for (key <- Seq("token", "credential", "header.Authorization", "rest.auth.type"))
+    for (key <- Seq("token", "credential", "header.Authorization", "header.authorization", "rest.auth.type"))
       assert(refused(s"""{"catalog":{"type":"rest","uri":"http://x","$key":"y"}}""").getMessage.contains(s"'$key'"))
     assert(refused("""{"catalog":{"type":"hadoop"},"host":"0.0.0.0"}""").getMessage.contains("ZONEMAP_SERVE_TOKEN"))
     assert(refused("""{"catalog":{"type":"rest","uri":"http://x"},"token":"y"}""").getMessage.contains("Unset"))

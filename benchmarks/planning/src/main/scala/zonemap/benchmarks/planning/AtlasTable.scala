@@ -188,9 +188,10 @@ object AtlasTable {
 
   /** Writes the table with its map column in 336 commits, and replaces an existing table. */
   def main(arguments: Array[String]): Unit = {
-    val Array(location, files) = arguments
+    val Array(location, files, byEngine @ _*) = arguments: @unchecked
     BenchmarkFiles.deleteTree(Paths.get(location))
-    AtlasTable(files.toInt, columns = 30, commits = 336, tags = true).create(Paths.get(location).toUri.toString): Unit
+    AtlasTable(files.toInt, columns = 30, commits = 336, tags = true, byEngine = byEngine.nonEmpty)
+      .create(Paths.get(location).toUri.toString): Unit
   }
 
   val Names = 1000000

@@ -4,6 +4,7 @@ package zonemap.server.http
 import java.io.{ByteArrayInputStream, InputStream}
 import java.net.URLDecoder
 import java.nio.charset.StandardCharsets.UTF_8
+import java.util.zip.GZIPInputStream
 
 /**
  * A request.
@@ -43,12 +44,15 @@ private[server] final case class Reply(status: Int, headers: Seq[(String, String
   def edited(limits: Limits)(edit: Array[Byte] => Array[Byte]): Reply =
     if (status != 200) this
     else {
+      // some catalogs compress their answers though they are asked not to
+      val (coding, others) = headers.partition(_._1.equalsIgnoreCase("content-encoding"))
+      val isZipped = coding.exists(_._2.equalsIgnoreCase("gzip"))
       val bytes =
-        try body.readNBytes(limits.tableBytes + 1)
+        try (if (isZipped) new GZIPInputStream(body) else body).readNBytes(limits.tableBytes + 1)
         finally body.close()
       if (bytes.length > limits.tableBytes)
         throw Refusal.tooLarge("the answer of the catalog", limits.tableBytes.toLong)
-      Reply.of(status, headers, edit(bytes))
+      Reply.of(status, if (isZipped) others else headers, edit(bytes))
     }
 }
 

@@ -14,6 +14,7 @@ package zonemap.server.http
  * @param requestMillis the longest time of a plan, and of a request to the catalog behind the server
  * @param tokenMillis how long a plan-id and a plan-task are valid
  * @param pageTasks the number of tasks of one answer at which the server aims
+ * @param pageBytes the size of one answer at which the server aims; it refuses a plan whose answers would be far larger
  * @param maxPages the most answers into which a plan is divided
  */
 private[server] final case class Limits(
@@ -27,4 +28,5 @@ private[server] final case class Limits(
     requestMillis: Long = 60000,
     tokenMillis: Long = 3600000,
     pageTasks: Int = 10000,
+    pageBytes: Long = 32L << 20,
     maxPages: Int = 64)

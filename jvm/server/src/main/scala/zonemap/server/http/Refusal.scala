@@ -19,6 +19,9 @@ private[server] object Refusal {
   def tooLarge(what: String, limit: Long): Refusal =
     new Refusal(413, "BadRequestException", s"Cannot read the request: $what is over the limit of $limit.")
 
+  def stopping: Refusal =
+    new Refusal(503, "ServiceUnavailableException", "Cannot answer the request: the server is being stopped.")
+
   def noSuchTable(name: String): Refusal =
     new Refusal(404, "NoSuchTableException", s"Cannot load table '$name': it does not exist.")
 

@@ -10,7 +10,7 @@ import scala.util.hashing.MurmurHash3
 
 import org.apache.iceberg.{BaseTable, FileScanTask, Scan, Schema}
 import org.apache.iceberg.exceptions.{NoSuchPlanIdException, NoSuchPlanTaskException}
-import org.apache.iceberg.expressions.Expression
+import org.apache.iceberg.expressions.{Expression, ExpressionParser}
 import org.apache.iceberg.io.CloseableIterable
 import org.apache.iceberg.rest.requests.{FetchScanTasksRequestParser, PlanTableScanRequest, PlanTableScanRequestParser}
 import org.apache.iceberg.util.{JsonUtil, SnapshotUtil}
@@ -97,14 +97,20 @@ private[server] final class ScanPlans(
     val question = new Question(table.table, request, state)
     withPlace { deadline =>
       val first = mutable.ArrayBuffer.empty[FileScanTask]
+      // each task repeats what is left of the filter
+      val taskBytes = TaskBytes + Option(request.filter()).fold(0)(ExpressionParser.toJson(_).length)
+      val pageTasks = math.max(1L, math.min(limits.pageTasks.toLong, limits.pageBytes / taskBytes))
       var count = 0L
       each(question, deadline) { task =>
         count += 1
-        if (count <= limits.pageTasks) first += task else first.clear()
+        if (count <= pageTasks) first += task else first.clear()
       }
+      if (count / limits.maxPages * taskBytes > MaxPageRatio * limits.pageBytes)
+        throw Refusal.badRequest(
+          s"Cannot plan with this filter: $count files would repeat it. Divide the query, or plan it in the client.")
       val pages =
-        if (count <= limits.pageTasks) 0
-        else math.min(limits.maxPages.toLong, (count + limits.pageTasks - 1) / limits.pageTasks).toInt
+        if (count <= pageTasks) 0
+        else math.min(limits.maxPages.toLong, (count + pageTasks - 1) / pageTasks).toInt
       val seed = ThreadLocalRandom.current().nextInt()
       val planTasks =
         (0 until pages).map(page => tokens.token(state.copy(page = page, pages = pages, seed = seed), table.scope))
@@ -204,7 +210,7 @@ private object ScanPlans {
           throw Refusal.badRequest("Cannot read the filter: a literal of a binary column is not hexadecimal.")
       }
 
-    def forms: TaskForms = new TaskForms(table.specs(), filter, request.caseSensitive())
+    def forms: TaskForms = new TaskForms(table.specs(), schema, filter, request.caseSensitive())
   }
 
   private def existing(table: BaseTable, snapshotId: Long): Long =
@@ -215,6 +221,12 @@ private object ScanPlans {
 
   /** Stands for the snapshot of an empty table, and of an incremental scan. */
   private val NoSnapshot = -1L
+
+  /** How much larger than aimed at the answers of a plan with the most pages may be. */
+  private val MaxPageRatio = 4L
+
+  /** About the size of a task in JSON, without what is left of the filter. */
+  private val TaskBytes = 512L
 
   /** An id is a part of a path, whose length servers limit. */
   private val MaxIdLength = 4096

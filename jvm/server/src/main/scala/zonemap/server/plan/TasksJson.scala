@@ -6,13 +6,18 @@ import java.util.{Map => JMap}
 
 import scala.collection.mutable
 
-import org.apache.iceberg.{ContentFileParser, DataFile, DeleteFile, FileScanTask, PartitionSpec}
+import org.apache.iceberg.{ContentFileParser, DataFile, DeleteFile, FileScanTask, PartitionSpec, Schema}
 import org.apache.iceberg.expressions.{Expression, ExpressionParser, Expressions, ResidualEvaluator}
 import org.apache.iceberg.util.JsonUtil
 
-/** The specs of a table and the residuals of a filter, by which tasks are written. Not thread-safe. */
+/**
+ * The specs of a table and the residuals of a filter, by which tasks are written. Not thread-safe.
+ *
+ * @param schema has the names that the filter uses, which another schema of the table may give to other columns
+ */
 private[plan] final class TaskForms(
     specs: JMap[Integer, PartitionSpec],
+    schema: Schema,
     filter: Option[Expression],
     caseSensitive: Boolean) {
   private val evaluators = mutable.HashMap.empty[Int, ResidualEvaluator]
@@ -22,8 +27,11 @@ private[plan] final class TaskForms(
   /** What is left of the client's filter for the rows of a file. The filter of the plan may be a weaker one. */
   def residual(file: DataFile): Expression =
     filter.fold[Expression](Expressions.alwaysTrue()) { whole =>
-      val evaluator =
-        evaluators.getOrElseUpdate(file.specId(), ResidualEvaluator.of(spec(file.specId()), whole, caseSensitive))
+      val evaluator = evaluators.getOrElseUpdate(
+        file.specId(),
+        // `true` lets the schema miss a column of the spec
+        ResidualEvaluator.of(spec(file.specId()).toUnbound.bind(schema, true), whole, caseSensitive)
+      )
       evaluator.residualFor(file.partition())
     }
 }

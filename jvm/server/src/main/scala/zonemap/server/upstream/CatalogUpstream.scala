@@ -11,6 +11,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.iceberg.{BaseTable, CatalogUtil, StaticTableOperations, Table, TableOperations}
 import org.apache.iceberg.catalog.{Catalog, Namespace, SupportsNamespaces, TableIdentifier}
 import org.apache.iceberg.exceptions.NotAuthorizedException
+import org.apache.iceberg.hadoop.HadoopCatalog
 import org.apache.iceberg.rest.{CatalogHandlers, Endpoint, RESTSerializers, RESTUtil}
 import org.apache.iceberg.rest.responses.{ConfigResponse, LoadTableResponse}
 import org.apache.iceberg.shaded.com.fasterxml.jackson.annotation.{JsonAutoDetect, PropertyAccessor}
@@ -82,13 +83,21 @@ private[server] final class CatalogUpstream(
   }
 
   private def load(id: TableIdentifier): BaseTable =
-    try fresh(id, operations.get(id, newOperations _))
-    catch {
-      // the table may have been replaced by another one of the same name
-      case _: Exception =>
-        operations.invalidate(id)
-        fresh(id, operations.get(id, newOperations _))
-    }
+    if (namesMetadataByVersion) fresh(id, newOperations(id))
+    else
+      try fresh(id, operations.get(id, newOperations _))
+      catch {
+        // the table may have been replaced by another one of the same name
+        case _: Exception =>
+          operations.invalidate(id)
+          fresh(id, operations.get(id, newOperations _))
+      }
+
+  /**
+   * Whether the metadata of a table that was dropped and made again may have the location of metadata of the dropped
+   * one. Its operations take metadata of a version that they hold for the same.
+   */
+  private def namesMetadataByVersion: Boolean = catalog.isInstanceOf[HadoopCatalog]
 
   private def newOperations(id: TableIdentifier): TableOperations = catalog.loadTable(id) match {
     case table: BaseTable => table.operations()

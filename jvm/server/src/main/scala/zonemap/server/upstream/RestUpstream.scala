@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.server.upstream
 
-import java.io.IOException
+import java.io.{FilterInputStream, InputStream, IOException}
 import java.net.{URI, URISyntaxException}
 import java.net.http.{HttpClient, HttpRequest, HttpResponse, HttpTimeoutException}
 import java.net.http.HttpRequest.BodyPublishers
@@ -49,7 +49,7 @@ private[server] final class RestUpstream(
     .removalListener((_: String, catalog: RESTCatalog, _: RemovalCause) => closeLater(catalog))
     .build[String, RESTCatalog]()
 
-  properties.keys.find(key => Refused.exists(key.startsWith)).foreach { key =>
+  properties.keys.find(key => Refused.exists(key.toLowerCase(Locale.ROOT).startsWith(_))).foreach { key =>
     throw new IllegalArgumentException(
       s"Cannot use the catalog property '$key': each caller's own header Authorization is passed on, and a " +
         "credential of the server would let all callers in. Leave it out.")
@@ -104,13 +104,27 @@ private[server] final class RestUpstream(
       Reply(
         answer.statusCode(),
         headers,
-        answer.body(),
+        bounded(answer.body()),
         answer.headers().firstValueAsLong("content-length").orElse(-1L))
     } catch {
       case _: HttpTimeoutException =>
         throw new Refusal(504, "ServiceUnavailableException", "Cannot forward: the catalog did not answer.")
       case e: IOException =>
         throw new Refusal(502, "ServiceFailureException", s"Cannot reach the catalog: ${e.getClass.getSimpleName}.")
+    }
+  }
+
+  /** The body of an answer, which is cut if it does not end: the timeout of a request ends with the headers. */
+  private def bounded(body: InputStream): InputStream = {
+    val cut = CompletableFuture.runAsync(
+      () => body.close(),
+      CompletableFuture.delayedExecutor(limits.requestMillis, TimeUnit.MILLISECONDS))
+    new FilterInputStream(body) {
+      override def read(bytes: Array[Byte], start: Int, length: Int): Int = in.read(bytes, start, length)
+      override def close(): Unit = {
+        cut.cancel(false): Unit
+        in.close()
+      }
     }
   }
 
@@ -138,9 +152,9 @@ private object RestUpstream {
 
   private val Planning = "scan-planning-mode"
 
-  /** Properties that would make the server log in. */
+  /** Properties that would make the server log in, in lower case, since names of headers have no case. */
   private val Refused =
-    Seq("token", "credential", "oauth2-server-uri", "rest.auth.", "rest.sigv4-enabled", "header.Authorization")
+    Seq("token", "credential", "oauth2-server-uri", "rest.auth.", "rest.sigv4-enabled", "header.authorization")
 
   /** Headers of one connection, and those that the HTTP client writes itself. */
   private val HopByHop = Set(

@@ -6,7 +6,7 @@ import java.nio.ByteBuffer
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
-import org.apache.iceberg.{DataFile, Schema}
+import org.apache.iceberg.{DataFile, PartitionSpec, Schema}
 import org.apache.iceberg.exceptions.{NoSuchPlanIdException, NoSuchPlanTaskException, ValidationException}
 import org.apache.iceberg.shaded.com.fasterxml.jackson.databind.JsonNode
 import org.apache.iceberg.types.Types
@@ -105,6 +105,16 @@ class ScanPlansTest extends AnyFunSuite with OwnProcess {
     assert(answer.get("plan-tasks").size == 3)
   }
 
+  test("a long filter makes pages of fewer tasks, since each task repeats it") {
+    val table = tableOf(30)
+    val filter = (0 until 300).mkString("""{"filter":{"type":"in","term":"id","values":[""", ",", "]}}")
+    def answer(limits: Limits) = read(plans(limits).plan(as(anna, table), request(filter)))
+    assert(paths(answer(Limits())).size == 30)
+    assert(answer(Limits(pageBytes = 10000)).get("plan-tasks").size == 5)
+    val refused = intercept[Refusal](answer(Limits(pageBytes = 100, maxPages = 3)))
+    assert(refused.status == 400)
+  }
+
   test("tokens open for their caller, their table, and their kind only, until they expire") {
     val table = tableOf(10)
     val few = plans(Limits(pageTasks = 5))
@@ -177,6 +187,31 @@ class ScanPlansTest extends AnyFunSuite with OwnProcess {
     val filter = """"filter":{"type":"lt","term":"b","value":10}"""
     assert(kept(filter) == Seq("mem://lake/f0.parquet"))
     assert(kept(s"$filter,\"use-snapshot-schema\":true").isEmpty)
+  }
+
+  test("what is left of a filter for a partition is about the columns that the filter names") {
+    val two = new Schema(
+      Types.NestedField.required(1, "a", Types.LongType.get),
+      Types.NestedField.required(2, "b", Types.LongType.get))
+    val table = TestTable.create(two, PartitionSpec.builderFor(_).truncate("a", 10, "part").build())
+    val old = table.append((0 until 4).map { place =>
+      val stats = Map("a" -> Stats.range(place * 10L, place * 10L + 9), "b" -> Stats.range(1000L, 1009L))
+      TestFiles.data(table, stats, partition = Seq(place * 10L), path = s"mem://lake/f$place.parquet")
+    }: _*)
+    def residuals(column: String, value: Int): Seq[String] = {
+      val filter = s""""filter":{"type":"eq","term":"$column","value":$value},"use-snapshot-schema":true"""
+      val body = request(s"""{"snapshot-id":${old.snapshotId()},$filter}""")
+      read(plans().plan(as(anna, indexed(table)), body))
+        .get("file-scan-tasks")
+        .asScala
+        .toSeq
+        .map(_.get("residual-filter").toString)
+    }
+    for ((before, after) <- Seq("a" -> "c", "b" -> "a", "c" -> "b"))
+      table.load().updateSchema().renameColumn(before, after).commit()
+    assert(residuals("b", 1005) == Seq.fill(4)("""{"type":"eq","term":"b","value":1005}"""))
+    table.load().updateSchema().renameColumn("a", "e").commit()
+    assert(residuals("a", 5) == Seq("""{"type":"eq","term":"a","value":5}"""))
   }
 
   test("a file is kept if the reader of some client may find a row in it") {
