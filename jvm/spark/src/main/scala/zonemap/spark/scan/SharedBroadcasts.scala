@@ -54,10 +54,14 @@ private[zonemap] final class SharedBroadcasts {
   /** The number of broadcasts that are retained now. */
   private[scan] def size: Int = held.synchronized(held.size)
 
-  /** A broadcast of `value`, which belongs to `io`: a new one, unless an equal one is retained. */
+  /**
+   * A broadcast of `value`, which belongs to `io`: a new one, unless an equal one is retained. An executor that runs out
+   * of memory closes the values of broadcasts that it drops, and can return a closed one to the next query. So only
+   * broadcasts of a FileIO whose `close` does nothing are shared.
+   */
   private[scan] def of[T](context: SparkContext, io: FileIO, value: T): Broadcast[T] = {
     val plain = new JavaSparkContext(context)
-    Guarded.orNothing("shared broadcasts")(Some(new Key(context, io, digestOf(value)))) match {
+    Guarded.orNothing("shared broadcasts")(Option.when(staysOpen(io))(new Key(context, io, digestOf(value)))) match {
       case None => plain.broadcast(value)
       case Some(key) =>
         val found = held.synchronized(held.get(key))
@@ -102,6 +106,8 @@ private[zonemap] object SharedBroadcasts {
     found.setAccessible(true)
     found
   }
+
+  private def staysOpen(io: FileIO): Boolean = io.getClass.getMethod("close").getDeclaringClass == classOf[FileIO]
 
   private def digestOf(value: Any): IndexedSeq[Byte] = {
     val digest = MessageDigest.getInstance("SHA-256")

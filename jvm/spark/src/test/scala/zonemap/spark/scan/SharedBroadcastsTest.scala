@@ -2,6 +2,8 @@
 package zonemap.spark.scan
 
 import org.apache.iceberg.Table
+import org.apache.iceberg.hadoop.HadoopFileIO
+import org.apache.iceberg.inmemory.InMemoryFileIO
 import org.apache.iceberg.io.FileIO
 import org.apache.iceberg.spark.Spark3Util
 import org.apache.spark.broadcast.Broadcast
@@ -79,11 +81,21 @@ class SharedBroadcastsTest extends SharedSession with AdaptiveSparkPlanHelper {
     }
     val shared = SharedSession.runtime.process.broadcasts
     assert(shared.size > 0 && before.nonEmpty)
-    val first = new org.apache.iceberg.hadoop.HadoopFileIO(spark.sessionState.newHadoopConf())
-    val second = new org.apache.iceberg.hadoop.HadoopFileIO(spark.sessionState.newHadoopConf())
+    val first = new HadoopFileIO(spark.sessionState.newHadoopConf())
+    val second = new HadoopFileIO(spark.sessionState.newHadoopConf())
     val context = spark.sparkContext
     val made = Seq(first, second, first).map(io => shared.of(context, io, "value").id)
     assert(made(0) != made(1) && made(0) == made(2))
+  }
+
+  test("a FileIO that can be closed has broadcasts of its own: an executor closes what it drops from memory") {
+    val shared = SharedSession.runtime.process.broadcasts
+    val (open, closed) = (new HadoopFileIO(spark.sessionState.newHadoopConf()), new InMemoryFileIO)
+    def isShared(io: FileIO): Boolean = {
+      val ids = Seq.fill(2)(shared.of(spark.sparkContext, io, "value of two scans").id)
+      ids(0) == ids(1)
+    }
+    assert(isShared(open) && !isShared(closed))
   }
 
   test("a destroyed broadcast is not served") {
@@ -101,7 +113,7 @@ class SharedBroadcastsTest extends SharedSession with AdaptiveSparkPlanHelper {
     val early = select(table)
     val planned = ids(early)
     val shared = SharedSession.runtime.process.broadcasts
-    val io = broadcasts(early)._2.value
+    val io = new HadoopFileIO(spark.sessionState.newHadoopConf())
     (0 until SharedBroadcasts.MaxHeld).foreach(i => shared.of(spark.sparkContext, io, s"other $i"))
     assert(shared.size == SharedBroadcasts.MaxHeld)
     assert(ids(select(table)).intersect(planned).isEmpty)
