@@ -36,12 +36,16 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String, val access
   access.use(root, io)
 
   /**
-   * The version recorded for a snapshot, if there is one.
+   * The version recorded for a snapshot, if there is one. A local file that this process writes again is not whole for
+   * a moment, so a version that cannot be decoded is read once more when nobody writes.
    *
    * @throws CorruptIndexException if the file exists and cannot be decoded
    */
-  def readVersion(snapshotId: Long): Option[VersionFile] =
-    readAll(versionName(snapshotId))(wholeVersion).map(VersionFile.decode)
+  def readVersion(snapshotId: Long): Option[VersionFile] = {
+    def read() = readAll(versionName(snapshotId))(wholeVersion).map(VersionFile.decode)
+    try read()
+    catch { case _: CorruptIndexException => access.alone(root)(read()) }
+  }
 
   /** The snapshot id of the version written last, if the hint can be read. The hint may be stale. */
   def readLatest(): Option[Long] =

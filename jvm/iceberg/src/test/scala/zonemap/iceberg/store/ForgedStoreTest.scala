@@ -301,4 +301,16 @@ class ForgedStoreTest extends AnyFunSuite with BeforeAndAfterEach with OwnProces
       }
     finally threads.shutdown()
   }
+
+  test("a version that is read while it is written again is never found damaged") {
+    val (_, _, index) = localStore()
+    val version = VersionFile("t", 7, "mem://list", 1, Nil, Nil, 8, 0)
+    index.writeVersion(version)
+    val writer = Executors.newSingleThreadExecutor()
+    try {
+      val written = writer.submit((() => (1 to 1000).foreach(_ => index.writeVersion(version))): Runnable)
+      while (!written.isDone) assert(index.readVersion(7).contains(version))
+      written.get()
+    } finally writer.shutdown()
+  }
 }
