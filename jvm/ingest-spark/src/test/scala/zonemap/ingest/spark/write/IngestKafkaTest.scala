@@ -21,9 +21,9 @@ class IngestKafkaTest extends IngestSession {
   private def topic(table: String): String = s"zonemap-ingest-${Spark3Util.loadIcebergTable(spark, table).uuid()}"
 
   test("the commands of the page: a table whose properties choose Kafka, a batch, a commit and the status") {
-    val t = create("events", "id BIGINT, kind STRING")
+    val t = create("arrivals", "id BIGINT, kind STRING")
     val statements = blocks("sql").flatMap(_.split(';')).map(_.trim).filter(_.nonEmpty)
-    assert(statements.head.startsWith("ALTER TABLE lake.db.events SET TBLPROPERTIES") && statements.size >= 3)
+    assert(statements.head.startsWith("ALTER TABLE lake.db.arrivals SET TBLPROPERTIES") && statements.size >= 3)
     sql(statements.head.replace("broker1:9092,broker2:9092", broker.servers))
     append(sql("SELECT id, 'opened' AS kind FROM range(10)"), t)
     assert(read(t).isEmpty)
