@@ -10,6 +10,8 @@ import org.apache.iceberg.{ContentFileParser, DataFile, DeleteFile, FileScanTask
 import org.apache.iceberg.expressions.{Expression, ExpressionParser, Expressions, ResidualEvaluator}
 import org.apache.iceberg.util.JsonUtil
 
+import zonemap.iceberg.prune.PartitionFilter
+
 /**
  * The specs of a table and the residuals of a filter, by which tasks are written. Not thread-safe.
  *
@@ -21,18 +23,23 @@ private[plan] final class TaskForms(
     filter: Option[Expression],
     caseSensitive: Boolean) {
   private val evaluators = mutable.HashMap.empty[Int, ResidualEvaluator]
+  private val mayFail = filter.exists(PartitionFilter.mayFailOnNull)
 
   def spec(id: Int): PartitionSpec = specs.get(Int.box(id))
 
-  /** What is left of the client's filter for the rows of a file. The filter of the plan may be a weaker one. */
+  /**
+   * What is left of the client's filter for the rows of a file: the whole filter, if Iceberg cannot compute it. The
+   * filter of the plan may be a weaker one.
+   */
   def residual(file: DataFile): Expression =
     filter.fold[Expression](Expressions.alwaysTrue()) { whole =>
       val evaluator = evaluators.getOrElseUpdate(
         file.specId(),
         // `true` lets the schema miss a column of the spec
-        ResidualEvaluator.of(spec(file.specId()).toUnbound.bind(schema, true), whole, caseSensitive)
+        PartitionFilter.residuals(spec(file.specId()).toUnbound.bind(schema, true), whole, caseSensitive)
       )
-      evaluator.residualFor(file.partition())
+      if (mayFail && PartitionFilter.failsOn(evaluator, file.partition())) whole
+      else evaluator.residualFor(file.partition())
     }
 }
 
