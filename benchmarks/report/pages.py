@@ -21,6 +21,22 @@ matplotlib.rcParams.update(
 STOCK, OURS, ORACLE = "#b0b7c3", "#1f6f8b", "#e07a1f"
 
 
+def plot_plans(
+    plans: Sequence[dict[str, Any]], sides: dict[str, str], figure_key: str, label: str, *, height: float, path: Path
+) -> None:
+    """Saves bars of each query of a result by each side, in the color of the index or of the others."""
+    figure, axes = plt.subplots(figsize=(8, height))
+    bars = [
+        (f"{name}: {row['query']}", row[side][figure_key], OURS if side == "index" else STOCK)
+        for row in plans
+        for side, name in sides.items()
+    ][::-1]
+    axes.barh([name for name, _, _ in bars], [millis for _, millis, _ in bars], color=[color for _, _, color in bars])
+    axes.set_xscale("log")
+    axes.set_xlabel(label)
+    save(figure, path)
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Returns a Markdown table; all columns except the first are right-aligned."""
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]

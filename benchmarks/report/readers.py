@@ -6,24 +6,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
-
 from report import pages
 
 SIDES = {"pyiceberg": "PyIceberg", "polars": "Polars, polars_iceberg", "index": "the index"}
 
 
 def plot(document: dict[str, Any], path: Path) -> None:
-    figure, axes = plt.subplots(figsize=(8, 2.6))
-    bars = [
-        (f"{name}: {row['query']}", row[side]["cpuMillis"], pages.OURS if side == "index" else pages.STOCK)
-        for row in document["plans"]
-        for side, name in SIDES.items()
-    ][::-1]
-    axes.barh([name for name, _, _ in bars], [millis for _, millis, _ in bars], color=[color for _, _, color in bars])
-    axes.set_xscale("log")
-    axes.set_xlabel(f"first plan of {document['files']:,} files without Spark, CPU ms (log scale)")
-    pages.save(figure, path)
+    label = f"first plan of {document['files']:,} files without Spark, CPU ms (log scale)"
+    pages.plot_plans(document["plans"], SIDES, "cpuMillis", label, height=2.6, path=path)
 
 
 def section(document: dict[str, Any], image: str) -> str:

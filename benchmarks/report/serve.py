@@ -6,8 +6,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
-
 from report import pages
 
 FIGURES = ("wallMillis", "clientCpuMillis", "serverCpuMillis")
@@ -16,16 +14,8 @@ SIDES = {"pyiceberg": "PyIceberg", "serverWithoutIndex": "server without an inde
 
 def plot(document: dict[str, Any], path: Path) -> None:
     table = document["tables"][-1]
-    figure, axes = plt.subplots(figsize=(8, 3.4))
-    bars = [
-        (f"{name}: {row['query']}", row[side]["wallMillis"], pages.OURS if side == "index" else pages.STOCK)
-        for row in table["plans"]
-        for side, name in SIDES.items()
-    ][::-1]
-    axes.barh([name for name, _, _ in bars], [millis for _, millis, _ in bars], color=[color for _, _, color in bars])
-    axes.set_xscale("log")
-    axes.set_xlabel(f"a plan of {table['files']:,} files for PyIceberg, wall ms (log scale)")
-    pages.save(figure, path)
+    label = f"a plan of {table['files']:,} files for PyIceberg, wall ms (log scale)"
+    pages.plot_plans(table["plans"], SIDES, "wallMillis", label, height=3.4, path=path)
 
 
 def section(document: dict[str, Any], image: str) -> str:

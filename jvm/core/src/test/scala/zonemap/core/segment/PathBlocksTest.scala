@@ -28,13 +28,19 @@ class PathBlocksTest extends AnyFunSuite {
     }
   }
 
-  test("paths that were read can be read again when their segment is gone, the others can not") {
+  /** A segment of `rows` files, its bytes, which can leave, and the partition of the files. */
+  private def leaving() = {
     val builder = new SegmentBuilder(Seq.empty)
     builder.beginManifest(TestModel.manifest(0))
     val partition = builder.partition(0, Array())
     (0 until rows).foreach(row => builder.add(TestModel.file(row, partition), Array()))
     val source = new Leaving(builder.build())
     val segment = Segment.open(source)
+    (source, segment, partition)
+  }
+
+  test("paths that were read can be read again when their segment is gone, the others can not") {
+    val (source, segment, partition) = leaving()
     val read = segment.newReadPaths()
     val reader = segment.newPathReader(read)
     def expected(row: Int) = TestModel.file(row, partition).path
@@ -53,12 +59,7 @@ class PathBlocksTest extends AnyFunSuite {
   }
 
   test("held paths are read once, and can be decoded without their segment") {
-    val builder = new SegmentBuilder(Seq.empty)
-    builder.beginManifest(TestModel.manifest(0))
-    val partition = builder.partition(0, Array())
-    (0 until rows).foreach(row => builder.add(TestModel.file(row, partition), Array()))
-    val source = new Leaving(builder.build())
-    val segment = Segment.open(source)
+    val (source, segment, partition) = leaving()
     val held = Seq(0, 5, 300, 999)
     Seq(segment.newReadPaths(), segment.newReadPaths()).foreach { read =>
       source.isGone = false
