@@ -2,7 +2,7 @@
 package zonemap.spark.aggregate
 
 import org.apache.iceberg.FileScanTask
-import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
@@ -10,7 +10,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import zonemap.iceberg.answer.FileAnswers
 import zonemap.iceberg.plan.{IndexQuestions, PlannedScan}
 import zonemap.iceberg.report.{AggregateReason, ByteText, CountedStep, PlanStep}
-import zonemap.spark.scan.{Guarded, IcebergScans, OtherEngines, PlannedBefore, ScanPlaces}
+import zonemap.spark.scan.{IcebergScans, PlannedBefore, ScanPlaces}
 
 /**
  * Evaluates COUNT, MIN and MAX over a scan from the index where possible: files whose exact results the index holds are
@@ -22,31 +22,21 @@ import zonemap.spark.scan.{Guarded, IcebergScans, OtherEngines, PlannedBefore, S
  */
 private[zonemap] object AggregateRule extends Rule[LogicalPlan] {
 
-  override def apply(plan: LogicalPlan): LogicalPlan =
-    plan match {
-      case subquery: Subquery if subquery.correlated                                       => plan
-      case _ if plan.exists(_.isInstanceOf[UnionLoop]) || OtherEngines.areConfigured(conf) => plan
-      case _ =>
-        lazy val once = ScanPlaces.metOnce(plan)
-        plan.transformUp { case aggregate: Aggregate =>
-          Guarded.orNothing("aggregates from the index")(answered(aggregate, once(_))).getOrElse(aggregate)
-        }
-    }
+  override def apply(plan: LogicalPlan): LogicalPlan = {
+    lazy val once = ScanPlaces.metOnce(plan)
+    AggregatedScan.replaced(plan)(answered(_, once(_)))
+  }
 
-  private def answered(aggregate: Aggregate, once: Scan => Boolean): Option[LogicalPlan] =
-    aggregate match {
-      case AggregatedScan(found) =>
-        for {
-          scan <- found.scan
-          if IcebergScans.isFilterable(scan.scan) && found.isOn && once(scan.scan)
-          tasks <- IcebergScans.fileTasks(scan.scan)
-          if tasks.nonEmpty
-          answers <- explained(scan, answersOf(found, scan, tasks))
-          plan = new AnsweredPlan(found, answers.groups)
-          rows <- plan.rows
-        } yield replaced(found, scan, tasks, answers, plan, rows)
-      case _ => None
-    }
+  private def answered(found: AggregatedScan, once: Scan => Boolean): Option[LogicalPlan] =
+    for {
+      scan <- found.scan
+      if IcebergScans.isFilterable(scan.scan) && found.isOn && once(scan.scan)
+      tasks <- IcebergScans.fileTasks(scan.scan)
+      if tasks.nonEmpty
+      answers <- explained(scan, answersOf(found, scan, tasks))
+      plan = new AnsweredPlan(found, answers.groups)
+      rows <- plan.rows
+    } yield replaced(found, scan, tasks, answers, plan, rows)
 
   private def answersOf(
       found: AggregatedScan,

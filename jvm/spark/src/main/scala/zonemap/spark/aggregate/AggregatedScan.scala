@@ -4,15 +4,16 @@ package zonemap.spark.aggregate
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression, Literal, NamedExpression}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.planning.PhysicalOperation
-import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, Subquery, UnionLoop}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DoubleType, FloatType}
 
 import zonemap.core.predicate.ColumnRef
 import zonemap.iceberg.answer.{AggregateQuestion, FileAggregate, GroupKey}
 import zonemap.iceberg.report.AggregateReason
 import zonemap.spark.expression.{ExactTranslator, ExpressionSql, MonotoneKey}
-import zonemap.spark.scan.ZoneMapRelation
+import zonemap.spark.scan.{Guarded, OtherEngines, ZoneMapRelation}
 
 /**
  * An aggregate directly above deterministic projections and filters over a [[ZoneMapRelation]], or over a planned scan
@@ -91,6 +92,17 @@ private[aggregate] final class AggregatedScan(
 }
 
 private[aggregate] object AggregatedScan {
+
+  /** Returns the plan with the aggregates replaced for which `answer` returns a plan. */
+  def replaced(plan: LogicalPlan)(answer: AggregatedScan => Option[LogicalPlan]): LogicalPlan =
+    plan match {
+      case subquery: Subquery if subquery.correlated                                              => plan
+      case _ if plan.exists(_.isInstanceOf[UnionLoop]) || OtherEngines.areConfigured(SQLConf.get) => plan
+      case _ =>
+        plan.transformUp { case aggregate: Aggregate =>
+          Guarded.orNothing("aggregates from the index")(unapply(aggregate).flatMap(answer)).getOrElse(aggregate)
+        }
+    }
 
   /** Matches an aggregate over a relation whose scan is not planned yet, or over a planned scan. */
   def unapply(aggregate: Aggregate): Option[AggregatedScan] =

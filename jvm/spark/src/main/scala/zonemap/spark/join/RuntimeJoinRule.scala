@@ -84,12 +84,11 @@ private[zonemap] final class RuntimeJoinRule(tables: PlannableTables)
             withFilters(probe, probeKeys, build, buildKeys, once, ofDelta, known)
           else {
             val reason = notBroadcast(join, build, isBroadcast, side.isDefined, _)
-            eachKey(probe, probeKeys)((plan, key, _) => {
-              into(plan, key, ofDelta) { (leaf, _, _) =>
-                noted(leaf, reason(ExpressionSql.of(Column.within(key))))
-              }: Unit
-              plan
-            })
+            probeKeys.foreach { key =>
+              val why = reason(ExpressionSql.of(Column.within(key)))
+              into(probe, key, ofDelta)((leaf, _, _) => noted(leaf, why)): Unit
+            }
+            probe
           }
         }
         val newLeft =
@@ -195,7 +194,7 @@ private[zonemap] final class RuntimeJoinRule(tables: PlannableTables)
         wrapped <- wrap(scan, found, EstimatedKey(own, hits = None))
       } yield scan.copy(scan = wrapped)
 
-    eachKey(probe, probeKeys) { (plan, key, index) =>
+    probeKeys.zipWithIndex.foldLeft(probe) { case (plan, (key, index)) =>
       into(plan, key, ofDelta) { (leaf, conditions, own) =>
         leaf match {
           case scan: DataSourceV2ScanRelation if once(scan.scan) =>
@@ -207,11 +206,6 @@ private[zonemap] final class RuntimeJoinRule(tables: PlannableTables)
       }.getOrElse(plan)
     }
   }
-
-  /** Changes a side of a join for each of its keys; `change` gets the place of the key. */
-  private def eachKey(probe: LogicalPlan, probeKeys: Seq[Expression])(
-      change: (LogicalPlan, Expression, Int) => LogicalPlan): LogicalPlan =
-    probeKeys.zipWithIndex.foldLeft(probe) { case (plan, (key, index)) => change(plan, key, index) }
 
   /** The reason why values of a key do not restrict its column. */
   private def notOfColumn(key: ScanKey): OperatorReason =
