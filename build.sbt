@@ -95,6 +95,8 @@ lazy val spark = (project in file("jvm/spark"))
   .settings(testSettings)
   .settings(
     name := "zonemap-spark",
+    // What is written in another way for each minor version of Spark.
+    Compile / unmanagedSourceDirectories += baseDirectory.value / "src" / "main" / s"spark-$sparkMinor",
     libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql),
     buildInfoPackage := "zonemap.spark",
     buildInfoObject := "Build",

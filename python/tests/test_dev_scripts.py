@@ -119,6 +119,37 @@ def test_each_hook_is_one_check_of_make_lint() -> None:
     assert recipe[1].split() == ["dev/lint"]
 
 
+@pytest.mark.parametrize(
+    ("folder", "line", "passes"),
+    [
+        ("scala", "case DataSourceV2Relation(table: SparkTable, _, _, _, options, _) => table", False),
+        ("scala", "plan.collectFirst { case found @ AppendData(relation, _, _, _, _, _) => found }", False),
+        (
+            "scala",
+            "case r: DataSourceV2Relation => DataSourceV2Relation.create(r.table, None, None)",
+            True,
+        ),
+        ("scala", "sum.evalContext.evalMode", False),
+        ("spark-4.1", "sum.evalContext.evalMode", True),
+    ],
+)
+def test_lint_finds_what_another_minor_of_spark_does_not_have(
+    tmp_path: Path, folder: str, line: str, passes: bool
+) -> None:
+    source = tmp_path / "jvm" / "spark" / "src" / "main" / folder / "A.scala"
+    source.parent.mkdir(parents=True)
+    source.write_text(line)
+    for other in ("insight", "ingest-spark"):
+        (tmp_path / "jvm" / other / "src").mkdir(parents=True)
+    script = tmp_path / "dev" / "lint"
+    script.parent.mkdir()
+    script.write_bytes((ROOT / "dev" / "lint").read_bytes())
+    for command in (["git", "init", "--quiet"], ["git", "add", "."]):
+        subprocess.run(command, cwd=tmp_path, check=True)
+    answer = subprocess.run(["bash", str(script), "minors"], capture_output=True, text=True, check=False)
+    assert (answer.returncode == 0, line in answer.stderr) == (passes, not passes)
+
+
 def test_lint_refuses_a_name_that_it_does_not_have() -> None:
     command = [str(ROOT / "dev" / "lint"), "nothing"]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -27,7 +27,8 @@ final class ZoneMapCatalog extends ProcedureCatalog {
           s"Known procedures: ${ZoneMapCatalog.known.map(_.name()).mkString(", ")}.")
     }
 
-  override def listProcedures(namespace: Array[String]): Array[Identifier] =
+  /** Overrides the method of `ProcedureCatalog` where Spark has it: 4.1 and newer. */
+  def listProcedures(namespace: Array[String]): Array[Identifier] =
     if (namespace.toSeq == ZoneMapCatalog.Namespace)
       ZoneMapCatalog.known.map(p => Identifier.of(namespace, p.name())).toArray
     else Array.empty

@@ -66,13 +66,15 @@ private[zonemap] final class ConditionLines(
       ConditionUse(predicate.toString, Right(UsedCondition(how, Seq("partitions"), filter = predicate)))
     }
 
+  private def isPinned: Boolean = ZoneMapRelation.isPinned(relation.relation, relation.sparkTable)
+
   private def outcome(condition: Expression, form: Option[IcebergExpression]): Outcome =
     form match {
       case Some(found) =>
         val filter = converted(found)
         used(filter, condition, "").map { case (how, means) => UsedCondition(how, means, filter = filter) }
-      case None if ExpressionRule.isPlain(condition) || !ZoneMapRelation.isPinned(relation.relation) =>
-        Left(if (ZoneMapRelation.isPinned(relation.relation)) reason(condition) else ConditionReason.ReadOptions)
+      case None if ExpressionRule.isPlain(condition) || !isPinned =>
+        Left(if (isPinned) reason(condition) else ConditionReason.ReadOptions)
       case None =>
         relation.conjuncts(condition).map(new ExpressionTranslator(columns).whenTrue) match {
           case several if several.forall(onlyNotNull)    => Left(reason(condition))

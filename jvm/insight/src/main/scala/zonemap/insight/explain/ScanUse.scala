@@ -122,8 +122,8 @@ private[zonemap] object ScanUse {
           above.behind("a LIMIT").copy(sort = None, limit = Some(Placed(rows.toLong)))
         case LocalLimit(IntegerLiteral(rows), _) if above.limit.forall(_.between.isDefined) =>
           above.behind("a LIMIT").copy(sort = None, limit = Some(Placed(rows.toLong)))
-        case Sort(first +: _, true, _, _) if above.limit.exists(_.between.isEmpty) =>
-          above.copy(sort = Some(Placed(first)), limit = None, firstRows = above.limit.map(_.of))
+        case sort: Sort if sort.global && sort.order.nonEmpty && above.limit.exists(_.between.isEmpty) =>
+          above.copy(sort = Some(Placed(sort.order.head)), limit = None, firstRows = above.limit.map(_.of))
         case _: LocalLimit | _: Sort | _: SubqueryAlias | _: ResolvedHint | _: Offset => above
         case _: Aggregate => above.behind("an aggregate").copy(aggregate = Some(Placed(())))
         case other        => above.behind(named(other))

@@ -18,7 +18,7 @@ import zonemap.iceberg.settings.PlannerSettings
 import zonemap.insight.shadow.{Verdict, Verification}
 import zonemap.spark.expression.BoundLiteral
 import zonemap.spark.metrics.QueryRuns
-import zonemap.spark.scan.{SchemaColumns, SparkProcess, SparkTables}
+import zonemap.spark.scan.{IcebergRelation, PlannableTables, SchemaColumns, SparkProcess, SparkTables}
 import zonemap.spark.table.IcebergTables
 
 /** The verdicts of one call of `verify`: of a query, or of queries with one condition each on a table. */
@@ -48,17 +48,20 @@ private[zonemap] final class VerifyCall(spark: ClassicSession, process: SparkPro
     if (loaded.currentSnapshot() == null)
       throw new IllegalArgumentException(s"Cannot $Verb '$name': the table has no snapshot. Write to the table first.")
     val read = execution(UnresolvedRelation(CatalystSqlParser.parseMultipartIdentifier(name))).analyzed
-    val relation = read.collectFirst { case found @ DataSourceV2Relation(_: SparkTable, _, _, _, _, _) => found }
-    val conditions = relation.toSeq.flatMap(conditionsOf(name, _)).take(maxColumns)
+    val found = read.collectFirst { case IcebergRelation(relation, table) => (relation, table) }
+    val conditions =
+      found.toSeq.flatMap { case (relation, table) => conditionsOf(name, relation, table) }.take(maxColumns)
     if (conditions.isEmpty)
       throw new IllegalArgumentException(
         s"Cannot $Verb '$name': max_columns is 0, or no column of it has bounds in a file. Give a query instead.")
     conditions
   }
 
-  private def conditionsOf(name: String, relation: DataSourceV2Relation): Iterator[(String, QueryExecution)] = {
-    val table = relation.table.asInstanceOf[SparkTable]
-    val inner = SparkTables.plannableTable(table)
+  private def conditionsOf(
+      name: String,
+      relation: DataSourceV2Relation,
+      table: SparkTable): Iterator[(String, QueryExecution)] = {
+    val inner = PlannableTables.icebergTable(table)
     val files = inner.flatMap(process.tables.pinned(table, _, settings).liveFiles).getOrElse {
       throw new IllegalArgumentException(
         s"Cannot $Verb '$name': the index does not cover its current snapshot. ${SqlText.build(name)} indexes it.")

@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 
-import zonemap.spark.scan.SwapRule
+import zonemap.spark.scan.{IcebergRelation, SwapRule}
 
 /**
  * A query that shadow mode can run again and compare (SOUNDNESS, S140).
@@ -61,8 +61,8 @@ private[shadow] object Comparable {
   private def tables(plan: LogicalPlan): Seq[SparkTable] = {
     val found = Seq.newBuilder[SparkTable]
     plan.foreachWithSubqueries {
-      case DataSourceV2Relation(table: SparkTable, _, _, _, _, _) => found += table
-      case _                                                      => ()
+      case IcebergRelation(_, table) => found += table
+      case _                         => ()
     }
     found.result().distinctBy(_.name())
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.insight.shadow
 
-import org.apache.iceberg.spark.source.SparkTable
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.expressions.objects.{Invoke, NewInstance, StaticInvoke}
@@ -10,7 +9,7 @@ import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types._
 
-import zonemap.spark.scan.{ReadOptions, SparkTables}
+import zonemap.spark.scan.{IcebergRelation, PlannableTables, SparkMinor, SparkTables, ZoneMapRelation}
 
 /**
  * Recognizes queries that return the same rows in each run: they apply Spark's own deterministic operators and
@@ -37,9 +36,9 @@ private[shadow] object RepeatableQuery {
       case _: Join | _: Union | _: Distinct | _: Except | _: Intersect | _: Aggregate   => None
       case _: Sort | _: GlobalLimit | _: LocalLimit | _: Offset | _: Generate           => None
       case _: WithCTE | _: CTERelationDef | _: CTERelationRef | _: RepartitionOperation => None
-      case DataSourceV2Relation(table: SparkTable, _, _, _, options, _)
-          if SparkTables.plannableTable(table).isDefined && SparkTables.snapshotId(table).isDefined &&
-            ReadOptions.readPinnedFiles(options) =>
+      case IcebergRelation(relation, table)
+          if PlannableTables.icebergTable(table).isDefined && SparkTables.snapshotId(table).isDefined &&
+            ZoneMapRelation.isPinned(relation, table) =>
         None
       case relation: DataSourceV2Relation => Some(s"${relation.name} is not read at a pinned snapshot")
       case other                          => Some(s"it has an operator ${other.nodeName}")
@@ -76,7 +75,7 @@ private[shadow] object RepeatableQuery {
   private def isOrderFree(function: AggregateFunction): Boolean =
     function match {
       case _: Min | _: Max                             => OrderFree.isDistinguished(function.dataType)
-      case sum: Sum                                    => isSummed(sum.child, sum.evalContext.evalMode)
+      case sum: Sum                                    => isSummed(sum.child, SparkMinor.evalMode(sum))
       case average: Average                            => isSummed(average.child, average.evalMode)
       case _: Count | _: CountIf | _: CentralMomentAgg => true
       case _: BoolAnd | _: BoolOr | _: BitAggregate | _: HyperLogLogPlusPlus => true

@@ -4,13 +4,13 @@ package zonemap.insight.shadow
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
-import org.apache.spark.sql.execution.{QueryExecution, SQLExecution}
+import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import zonemap.iceberg.report.Survivable
 import zonemap.spark.conf.{ConfEntry, ZoneMapConf}
-import zonemap.spark.scan.{SparkProcess, SwapRule}
+import zonemap.spark.scan.{SparkProcess, SwapRule, UnrefreshedExecution}
 
 /**
  * Runs one query with and without zonemap and compares the rows. On a difference it finds the rule that causes the
@@ -109,8 +109,7 @@ private[shadow] object RowCheck {
     }
 
   /** A query execution that reads the snapshots that the plan is pinned to, and no cached data. */
-  final class Uncached(session: ClassicSession, plan: LogicalPlan)
-      extends QueryExecution(session, plan, refreshPhaseEnabled = false) {
+  final class Uncached(session: ClassicSession, plan: LogicalPlan) extends UnrefreshedExecution(session, plan) {
     override def withCachedData: LogicalPlan = normalized
   }
 }

@@ -29,7 +29,7 @@ import zonemap.insight.reason.ReasonExamples
 import zonemap.insight.shadow.WrongIndex
 import zonemap.spark.SharedSession
 import zonemap.spark.join.NotPrunedByKeys
-import zonemap.spark.scan.SwapRule
+import zonemap.spark.scan.{IcebergRelation, SwapRule}
 
 /** The codes that no query on its own causes: each is caused here by a forged state, and explained by `why_not`. */
 class ReasonStatesTest extends SharedSession {
@@ -88,9 +88,7 @@ class ReasonStatesTest extends SharedSession {
   private def swapped(query: String): (DataSourceV2Relation, SparkTable) =
     new SwapRule(runtime.process.tables)
       .apply(sql(query).queryExecution.analyzed)
-      .collectFirst { case relation @ DataSourceV2Relation(table: SparkTable, _, _, _, _, _) =>
-        (relation, table)
-      }
+      .collectFirst { case IcebergRelation(relation, table) => (relation, table) }
       .get
 
   state("SCHEMA_MISMATCH") {

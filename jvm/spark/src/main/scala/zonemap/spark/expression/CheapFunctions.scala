@@ -107,9 +107,10 @@ private[expression] object CheapFunctions {
 
   private def isFixed(dataType: DataType): Boolean =
     dataType match {
-      case _: NumericType | BooleanType | DateType | TimestampType | TimestampNTZType | NullType  => true
-      case _: DayTimeIntervalType | _: YearMonthIntervalType | CalendarIntervalType | _: TimeType => true
-      case _                                                                                      => false
+      case _: NumericType | BooleanType | DateType | TimestampType | TimestampNTZType | NullType => true
+      case _: DayTimeIntervalType | _: YearMonthIntervalType | CalendarIntervalType              => true
+      // TIME, which Spark 4.0 does not have
+      case other => other.typeName.startsWith("time(")
     }
 
   /** False for nested types, and for texts of a collation, which may be compared in more than one pass. */

@@ -29,8 +29,8 @@ private[join] object KeySource {
       case local: LocalRelation if !local.isStreaming => fromRows(local, column)
       case Project(list, child)                       => lineage(list, column).flatMap(valuesOf(child, _))
       // Spark refuses a column in the output that is not a grouping column
-      case Aggregate(_, list, child, _) => lineage(list, column).flatMap(valuesOf(child, _))
-      case union: Union                 => fromUnion(union, column)
+      case aggregate: Aggregate => lineage(aggregate.aggregateExpressions, column).flatMap(valuesOf(aggregate.child, _))
+      case union: Union         => fromUnion(union, column)
       case Join(left, right, _, _, _) =>
         Seq(left, right).find(_.outputSet.contains(column)).flatMap(valuesOf(_, column))
       case unary @ (_: Filter | _: SubqueryAlias | _: GlobalLimit | _: LocalLimit | _: Offset | _: Tail | _: Sort |

@@ -78,9 +78,10 @@ private[join] object KeyTarget {
             ofSide(join, right, wanted, keepsRight(joinType), c => join.copy(right = c))
           else stop(join, OperatorReason.JoinCondition)
         case union: Union => ofUnion(union, wanted)
-        case aggregate @ Aggregate(grouping, list, child, _) if list.forall(_.deterministic) =>
-          val source = ExpressionSql.below(wanted, list)
-          if (isKey(source) && isOf(source, grouping)) below(child, source, Nil).map(c => aggregate.copy(child = c))
+        case aggregate: Aggregate if aggregate.aggregateExpressions.forall(_.deterministic) =>
+          val source = ExpressionSql.below(wanted, aggregate.aggregateExpressions)
+          if (isKey(source) && isOf(source, aggregate.groupingExpressions))
+            below(aggregate.child, source, Nil).map(c => aggregate.copy(child = c))
           else stop(aggregate, OperatorReason.JoinBetween("an aggregate"))
         case window @ Window(_, partition, _, child, _) if isPassed(window, child, wanted) && isOf(wanted, partition) =>
           below(child, wanted, Nil).map(c => window.copy(child = c))

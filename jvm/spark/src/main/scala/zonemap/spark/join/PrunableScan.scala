@@ -60,7 +60,8 @@ private[join] final class PrunableScans(ofDelta: Boolean, tables: PlannableTable
   private def ofTarget(relation: DataSourceV2Relation): Option[PrunableScan] =
     for {
       target <- Option(RowLevelTables.mergeOnReadTarget(relation.table))
-      if ZoneMapRelation.isPinned(relation) && ZoneMapConf.read(SQLConf.get, relation.options).exists(_.runtimeJoins)
+      if ReadOptions
+        .readPinnedFiles(relation.options) && ZoneMapConf.read(SQLConf.get, relation.options).exists(_.runtimeJoins)
       pinned <- pinnedTarget(target, relation)
       files <- pinned.liveFiles
     } yield new PrunableScan(relation, target, pinned.name, files)

@@ -24,7 +24,7 @@ import zonemap.spark.metrics.{DriverMetrics, QueryRuns}
 import zonemap.spark.part.ZoneMapPart
 import zonemap.spark.procedure.{ProcedureRule, Procedures}
 import zonemap.spark.rule.{ExpressionRule, LimitRule, TopKRule}
-import zonemap.spark.scan.{PrunedScanStrategy, SparkProcess, SparkTables, SwapRule, TaskMethods}
+import zonemap.spark.scan.{PrunedScanStrategy, SparkMinor, SparkProcess, SparkTables, SwapRule, TaskMethods}
 
 /** The [[ZoneMapRuntime]] that uses Iceberg's classes; created by reflection, and only if Iceberg is present. */
 private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfCheck {
@@ -67,6 +67,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     parts.flatMap(_.normalizationRules).foreach(rule => extensions.injectPlanNormalizationRule(_ => rule))
     extensions.injectPlanNormalizationRule(new RegisterScanRules(_, parts, runtimeJoins, metrics, runs, unknownConfs))
     extensions.injectPreCBORule(_ => swapRule)
+    SparkMinor.rulesAfterSwap(process.tables).foreach(rule => extensions.injectPreCBORule(_ => rule))
     extensions.injectPreCBORule(_ => SnapshotAggregateRule)
     extensions.injectPreCBORule(_ => TopKRule)
     extensions.injectPreCBORule(_ => LimitRule)

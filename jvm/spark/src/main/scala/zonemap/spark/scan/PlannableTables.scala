@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.spark.scan
 
-import org.apache.iceberg.BaseTable
+import org.apache.iceberg.{BaseTable, Table}
 import org.apache.iceberg.spark.source.SparkTable
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.slf4j.LoggerFactory
 
-import zonemap.iceberg.plan.PinnedRelation
+import zonemap.iceberg.plan.{PinnedRelation, ZoneMapTable}
 import zonemap.iceberg.report.SwapReason
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.store.StoreLocation
@@ -19,7 +19,7 @@ private[zonemap] final class PlannableTables(process: SparkProcess) {
 
   /** Decides whether a [[zonemap.iceberg.plan.ZoneMapTable]] plans the scans of `table`; if not, the decision has the reason. */
   def decide(table: SparkTable, options: CaseInsensitiveStringMap): SwapDecision =
-    SparkTables.plannableTable(table) match {
+    icebergTable(table) match {
       case None => SwapDecision.Leave(SwapReason.ForeignPlanner(table.table().getClass.getSimpleName))
       case Some(inner) =>
         ZoneMapConf.read(SQLConf.get, options) match {
@@ -48,8 +48,25 @@ private[zonemap] final class PlannableTables(process: SparkProcess) {
       slf4j.warn(s"Zonemap: $message Queries use Iceberg's planning until the conf is corrected.")
 }
 
-private object PlannableTables {
+private[zonemap] object PlannableTables {
   private val slf4j = LoggerFactory.getLogger("zonemap.planner")
+
+  /**
+   * Returns the Iceberg table if it creates scans with Iceberg's own methods. `None` for table classes that override
+   * them: metadata tables, REST tables with server-side planning, and subclasses of other projects.
+   */
+  def icebergTable(table: SparkTable): Option[BaseTable] =
+    table.table() match {
+      case ours: ZoneMapTable                   => Some(ours.stock())
+      case base: BaseTable if plansItself(base) => Some(base)
+      case _                                    => None
+    }
+
+  private def plansItself(table: BaseTable): Boolean =
+    Seq("newScan", "newBatchScan").forall { name =>
+      val declaring = table.getClass.getMethod(name).getDeclaringClass
+      declaring == classOf[BaseTable] || declaring == classOf[Table]
+    }
 
   /** The settings next to other engines, which may read tasks of Iceberg's own classes only. */
   private def beside(conf: SQLConf, settings: PlannerSettings): PlannerSettings =

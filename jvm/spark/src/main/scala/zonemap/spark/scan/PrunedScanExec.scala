@@ -6,7 +6,6 @@ import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionReaderFactory, Scan}
 import org.apache.spark.sql.execution.{InSubqueryExec, SQLExecution}
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
-import org.apache.spark.sql.execution.joins.StoragePartitionJoinParams
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 
 /**
@@ -20,7 +19,7 @@ private[zonemap] final class PrunedScanExec(
     filters: Seq[Expression],
     sorted: Option[Seq[SortOrder]],
     source: Table,
-    joined: StoragePartitionJoinParams)
+    joined: SparkMinor.JoinParams)
     extends BatchScanExec(columns, pruned, filters.map(PrunedScanExec.passed(pruned, _)), sorted, source, joined) {
 
   @transient private var replaced: Option[BatchScanExec] = None
@@ -60,7 +59,7 @@ private[zonemap] final class PrunedScanExec(
       runtimeFilters: Seq[Expression],
       ordering: Option[Seq[SortOrder]],
       table: Table,
-      spjParams: StoragePartitionJoinParams): BatchScanExec =
+      spjParams: SparkMinor.JoinParams): BatchScanExec =
     new PrunedScanExec(output, scan, runtimeFilters, ordering, table, spjParams)
 }
 

@@ -36,8 +36,7 @@ private[zonemap] final class SwapRule(tables: PlannableTables) extends Rule[Logi
       case _: DeleteFromTable | _: DeleteFromTableWithFilters => plan
       case _ =>
         plan.transformWithSubqueries {
-          case relation @ DataSourceV2Relation(table: SparkTable, _, _, _, options, _) if !isSwapped(options) =>
-            swap(relation, table)
+          case IcebergRelation(relation, table) if !isSwapped(relation.options) => swap(relation, table)
         }
     }
 

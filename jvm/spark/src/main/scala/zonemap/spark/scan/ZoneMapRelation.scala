@@ -107,13 +107,15 @@ private[zonemap] object ZoneMapRelation extends PredicateHelper {
 
   def unapply(plan: LogicalPlan): Option[ZoneMapRelation] =
     plan match {
-      case relation @ DataSourceV2Relation(table: SparkTable, _, _, _, _, _) if isPinned(relation) =>
+      case IcebergRelation(relation, table) =>
         table.table() match {
-          case ours: ZoneMapTable => Some(ZoneMapRelation(relation, table, ours))
-          case _                  => None
+          case ours: ZoneMapTable if isPinned(relation, table) => Some(ZoneMapRelation(relation, table, ours))
+          case _                                               => None
         }
       case _ => None
     }
 
-  private[zonemap] def isPinned(relation: DataSourceV2Relation): Boolean = ReadOptions.readPinnedFiles(relation.options)
+  /** True if each scan of the relation reads exactly the files of the snapshot that its table is pinned to. */
+  private[zonemap] def isPinned(relation: DataSourceV2Relation, table: SparkTable): Boolean =
+    ReadOptions.readPinnedFiles(relation.options) && SparkTables.isPinned(table, relation.options)
 }

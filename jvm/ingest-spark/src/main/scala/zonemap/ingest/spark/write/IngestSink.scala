@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.iceberg.{DataFile, SnapshotRef, Table => IcebergTable}
-import org.apache.iceberg.spark.{Spark3Util, SparkTableUtil}
+import org.apache.iceberg.spark.Spark3Util
 import org.apache.iceberg.spark.source.SparkTable
 import org.apache.iceberg.util.SnapshotUtil
 import org.apache.spark.sql.SparkSession
@@ -22,6 +22,7 @@ import zonemap.ingest.queue.Receipt
 import zonemap.ingest.table.IngestRoot
 import zonemap.ingest.write.LaneWriter
 import zonemap.spark.ErrorText
+import zonemap.spark.scan.SparkMinor
 import zonemap.spark.table.CurrentTable
 
 /**
@@ -71,7 +72,7 @@ private[zonemap] final class IngestSink(accepted: String => Unit) {
     val options = info.options
     IngestOptions.refuseSnapshotProperties(table.name(), options)
     refuseStaging(spark, table)
-    val branch = Option(SparkTableUtil.determineWriteBranch(spark, table.table(), table.branch(), options))
+    val branch = Option(SparkMinor.writeBranch(spark, table, options))
       .getOrElse(SnapshotRef.MAIN_BRANCH)
     val settings = IngestConfs.settings(SQLConf.get, options)
     val root = IngestConf.Root.read(SQLConf.get, options)

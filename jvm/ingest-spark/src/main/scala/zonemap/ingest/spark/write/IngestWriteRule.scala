@@ -23,13 +23,19 @@ private[zonemap] final class IngestWriteRule(sink: IngestSink) extends Rule[Logi
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     plan match {
-      case append @ AppendData(relation: DataSourceV2Relation, _, options, _, _, _) =>
-        queued(relation.table, isChosen(options, relation), Some(relation)).fold[LogicalPlan](append) { table =>
-          append.copy(table = planned(relation, table))
+      case append: AppendData =>
+        append.table match {
+          case relation: DataSourceV2Relation =>
+            val chosen = isChosen(append.writeOptions, relation)
+            queued(relation.table, chosen, Some(relation)).fold[LogicalPlan](append) { table =>
+              append.copy(table = planned(relation, table))
+            }
+          case _ => append
         }
-      case write @ WriteToMicroBatchDataSource(relation, table, _, _, options, _, _) =>
-        queued(table, IngestOptions.isChosen(options), relation).fold[LogicalPlan](write) { table =>
-          val named = relation.getOrElse(DataSourceV2Relation.create(table, None, None))
+      case write: WriteToMicroBatchDataSource =>
+        val chosen = IngestOptions.isChosen(write.writeOptions)
+        queued(write.table, chosen, write.relation).fold[LogicalPlan](write) { table =>
+          val named = write.relation.getOrElse(DataSourceV2Relation.create(table, None, None))
           write.copy(relation = Some(planned(named, table)), table = table)
         }
       case overwrite: OverwriteByExpression if isChosen(overwrite.writeOptions, overwrite.table) =>

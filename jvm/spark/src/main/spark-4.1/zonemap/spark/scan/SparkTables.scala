@@ -3,10 +3,9 @@ package zonemap.spark.scan
 
 import java.lang.reflect.{Constructor, Field}
 
-import org.apache.iceberg.{BaseTable, Schema, Snapshot, Table}
+import org.apache.iceberg.{Schema, Snapshot, Table}
 import org.apache.iceberg.spark.source.SparkTable
-
-import zonemap.iceberg.plan.ZoneMapTable
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
  * Copies Iceberg's `SparkTable` and replaces the Iceberg table within it.
@@ -40,6 +39,9 @@ private[zonemap] object SparkTables {
   /** The schema `table` is pinned to. */
   def schema(table: SparkTable): Schema = schemaField.get(table).asInstanceOf[Schema]
 
+  /** True if each scan of `table` reads the snapshot [[snapshotId]], also after a commit: Iceberg rejects another. */
+  def isPinned(table: SparkTable, options: CaseInsensitiveStringMap): Boolean = true
+
   /** A copy of `original` around `inner`, pinned to the same snapshot, schema, branch and time travel. */
   def copyAround(original: SparkTable, inner: Table): SparkTable = {
     val copy = copyWithin(original, inner)
@@ -61,23 +63,6 @@ private[zonemap] object SparkTables {
     )
     copy
   }
-
-  /**
-   * Returns the Iceberg table if it creates scans with Iceberg's own methods. `None` for table classes that override
-   * them: metadata tables, REST tables with server-side planning, and subclasses of other projects.
-   */
-  def plannableTable(table: SparkTable): Option[BaseTable] =
-    table.table() match {
-      case ours: ZoneMapTable                   => Some(ours.stock())
-      case base: BaseTable if plansItself(base) => Some(base)
-      case _                                    => None
-    }
-
-  private def plansItself(table: BaseTable): Boolean =
-    Seq("newScan", "newBatchScan").forall { name =>
-      val declaring = table.getClass.getMethod(name).getDeclaringClass
-      declaring == classOf[BaseTable] || declaring == classOf[Table]
-    }
 
   private def field(name: String): Field = {
     val found = classOf[SparkTable].getDeclaredField(name)
