@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql.functions import expr
+
 import zonemap
 from demo.compare import compare
 from demo.queries import Query
@@ -39,7 +41,9 @@ def write(spark: SparkSession, folder: Path) -> None:
     """
     spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
     events = spark.table(lake.EVENTS)
-    events.repartitionByRange(lake.FILES, "id").sortWithinPartitions("id").write.parquet(str(folder))
+    # a file has the rows of one file of the events, so that only the statistics of both tables differ
+    by_file = events.repartitionById(lake.FILES, expr(f"CAST(id DIV {lake.ROWS_PER_FILE} AS INT)"))
+    by_file.sortWithinPartitions("id").write.parquet(str(folder))
     spark.sql(f"CREATE TABLE {TABLE} ({lake.COLUMNS}) USING iceberg")
     spark.sql(f"CALL lake.system.add_files(table => 'db.migrated', source_table => '`parquet`.`{folder}`')")
 

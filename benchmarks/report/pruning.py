@@ -48,7 +48,27 @@ def section(document: dict[str, Any], image: str) -> str:
             f"Files read of {document['filesPerTable']}. By exact bounds: files that remain if every file's true "
             f"minimum and maximum is known. By content: files that hold a row of the result.{_commands(document)}\n",
             pages.table(("query", "Iceberg", "index", "by exact bounds", "by content", "query ms"), rows),
+            _migrated(document),
             _everywhere(document),
+        )
+    )
+
+
+def _migrated(document: dict[str, Any]) -> str:
+    rows = [
+        (
+            f"{c['group']}: `{c['query'].replace('{t} ', '').replace('|', '&#124;')}`",
+            c["nativeFiles"],
+            c["doubtfulFiles"],
+            c["provenFiles"],
+        )
+        for c in document["migrated"]
+    ]
+    return "\n".join(
+        (
+            "The same rows in Parquet files that Spark wrote without Iceberg and `add_files` imported, one for each "
+            "file of the native table: files read before and after `refresh_index` has read their footers.\n",
+            pages.table(("query", "native table", "imported, no footer read", "imported, footers read"), rows),
         )
     )
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import random
 import threading
 from collections import Counter
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 from pyiceberg.expressions import AlwaysTrue, EqualTo, GreaterThan, In
 from pyiceberg.table import StaticTable, Table
-from support import product, tables
+from support import imports, product, tables
 from support.session import STOCK
 
 import zonemap.pyiceberg as zonemap_pyiceberg
@@ -188,6 +189,24 @@ def test_a_long_list_prunes_where_pyiceberg_reads_everything(spark) -> None:
     scan = loaded(spark, name).scan(row_filter=In("id", {*range(30, 40), *range(1000, 1300)}))
     assert len(list(scan.plan_files())) == 8
     assert len(zonemap_pyiceberg.plan_files(scan)) == 1
+
+
+@pytest.mark.parametrize("unread", [False, True], ids=["footers read", "no footer read"])
+def test_statistics_that_nothing_proves_leave_out_no_row(spark, unread: bool) -> None:
+    """PyIceberg compares no bounds with a long list, so the index leaves out files only by statistics that are proven."""
+    suffix = "_unread" if unread else ""
+    nulls = imports.unknown_nulls(spark, f"reader_nulls{suffix}")
+    times = imports.cut_times(spark, f"reader_times{suffix}")
+    micros = [1700000000000000 + i * 1001 + i // 1000 * 1000000 for i in (*range(907, 4000, 1000), *range(9000, 9300))]
+    moments = {(dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(microseconds=m)).isoformat() for m in micros}
+    for name, expression, planned in (
+        (nulls, In("v", set(range(1000, 1300))), 4),
+        (nulls, In("id", {*range(10), *range(1000, 1300)}), 4 if unread else 1),
+        (times, In("ts", moments), 4),
+        (times, In("id", {*range(10), *range(9000, 9300)}), 4 if unread else 1),
+    ):
+        table = loaded(spark, name)
+        assert differential.compare(table, expression, differential.Rows(table))[:2] == (4, planned), expression
 
 
 def test_inexact_codes_of_a_large_segment(spark) -> None:

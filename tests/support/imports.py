@@ -28,13 +28,22 @@ def import_files(
     return table
 
 
-def forged(spark, name: str, columns: str, rows: list[str], edit: Callable[[str, iceberg_api.Metrics], None]) -> str:
+def forged(
+    spark,
+    name: str,
+    columns: str,
+    rows: list[str],
+    edit: Callable[[str, iceberg_api.Metrics], None],
+    file_format: str = "parquet",
+) -> str:
     """Returns a table of one file for each SELECT, whose manifest entries another writer has published.
 
     If the name ends with `_unread`, no footer is read.
     """
     table = f"lake.trust.{name}"
-    spark.sql(f"CREATE TABLE {table} ({columns}) USING iceberg")
+    spark.sql(
+        f"CREATE TABLE {table} ({columns}) USING iceberg TBLPROPERTIES ('write.format.default' = '{file_format}')"
+    )
     for select in rows:
         spark.sql(f"INSERT INTO {table} {select}")
     iceberg_api.forge_metrics(spark, table, edit)

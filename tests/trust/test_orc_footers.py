@@ -8,7 +8,7 @@ import struct
 import pyarrow as pa
 import pytest
 from pyarrow import orc
-from support import iceberg_api, plans, product
+from support import iceberg_api, imports, plans, product
 from support.compare import assert_rows_equal_off_on
 from support.imports import import_files
 from support.session import STOCK
@@ -103,15 +103,7 @@ def test_counts_of_an_imported_table(spark, imported) -> None:
 
 
 def forged(spark, name: str, rows: list[str], edit) -> str:
-    table = f"lake.trust.{name}"
-    spark.sql(
-        f"CREATE TABLE {table} (id INT, v INT, s STRING) USING iceberg TBLPROPERTIES ('write.format.default' = 'orc')"
-    )
-    for select in rows:
-        spark.sql(f"INSERT INTO {table} {select}")
-    iceberg_api.forge_metrics(spark, table, edit)
-    product.build(spark, table)
-    return table
+    return imports.forged(spark, name, "id INT, v INT, s STRING", rows, edit, "orc")
 
 
 def test_forged_nulls_and_bounds_leave_the_other_columns_proven(spark, base) -> None:

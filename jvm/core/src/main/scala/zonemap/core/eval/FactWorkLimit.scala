@@ -23,16 +23,18 @@ final private[eval] class FactWorkLimit(most: Long = FactWorkLimit.MostSteps) {
   def mayHold(bytes: Array[Byte], part: BytesValue): Boolean = {
     val sought = part.bytes
     val last = bytes.length - sought.length
+    var left = most - spent
     var isFound = false
     var start = 0
-    while (start <= last && !isFound && spent <= most) {
+    while (start <= last && !isFound && left >= 0) {
       var same = 0
       while (same < sought.length && bytes(start + same) == sought(same)) same += 1
-      spent += same + 1
+      left -= FactWorkLimit.StepsOfComparison * (same + 1)
       isFound = same == sought.length
       start += 1
     }
-    isFound || spent > most
+    spent = most - left
+    isFound || left < 0
   }
 }
 
@@ -42,5 +44,8 @@ private[eval] object FactWorkLimit {
   val MostSteps = 1000000000L
 
   /** A rule on one value, or a probe of a filter. */
-  private val StepsOfLiteral = 32L
+  private val StepsOfLiteral = 64L
+
+  /** A comparison of two bytes in a search. */
+  private val StepsOfComparison = 2L
 }

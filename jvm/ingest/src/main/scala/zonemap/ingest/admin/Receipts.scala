@@ -33,8 +33,9 @@ private[admin] final class Receipts(target: IngestTarget, clock: Clock) {
         case LanePlace.Settled => visible(receipt, view)
         case _ if isPending    => Visibility.Pending
         // The record was appended, and neither the queue nor the quarantine has it.
-        case LanePlace.Forgotten(_) | LanePlace.Retired if receipt.nonce.nonEmpty => visible(receipt, view)
-        case _                                                                    => Visibility.Unknown
+        case LanePlace.Forgotten(_) | LanePlace.PassedHole | LanePlace.Retired if receipt.nonce.nonEmpty =>
+          visible(receipt, view)
+        case _ => Visibility.Unknown
       }
     }
   }

@@ -110,22 +110,23 @@ private[ingest] class LaneWalk(
   /** The refusal of a record whose number its lane has passed without a record; `None` if it is of another branch. */
   private def behind(delivered: Delivered, place: LanePlace): Option[Refused] = {
     val refusal = (place, delivered.content) match {
-      case (LanePlace.Retired | LanePlace.Skipped(_) | LanePlace.Forgotten(_), Left(problem)) =>
+      case (LanePlace.Retired | LanePlace.PassedHole | LanePlace.Skipped(_) | LanePlace.Forgotten(_), Left(problem)) =>
         Some(Refusal(problem.code, problem.message))
       case (_, Right(record)) if view.branchOf(record) != branch => None
       case (LanePlace.Skipped(Gap(after, before)), _) =>
         val why = s"its lane went on from record $after to record $before and left out this number; $TwoProducers"
         Some(Refusal(RefusalCode.Fork, why))
       case (LanePlace.Retired, _)         => Some(Refusal(RefusalCode.Late, retired))
-      case (LanePlace.Forgotten(upTo), _) => Some(Refusal(RefusalCode.Late, s"${forgotten(upTo)}; $TwoProducers"))
+      case (LanePlace.PassedHole, _)      => Some(Refusal(RefusalCode.Late, PassedHole))
+      case (LanePlace.Forgotten(upTo), _) => Some(Refusal(RefusalCode.Late, forgotten(upTo)))
       case _                              => None
     }
     refusal.map(Refused(delivered, _, RefusalEffect.Aside))
   }
 
   private def forgotten(upTo: Long): String =
-    s"its lane has passed its number and has left out some numbers up to $upTo, and the state no longer lists which: " +
-      CommittedOrNot
+    s"its lane has passed its number, and the state no longer lists which numbers up to $upTo the lane has left out and " +
+      s"which could not be read: $CommittedOrNot. Two producers may use the lane"
 
   private def retired: String =
     s"the state has retired its lane, whose name its producer drew too long ago: $CommittedOrNot"
@@ -248,6 +249,10 @@ private[ingest] object LaneWalk {
   private val TwoProducers = "two producers use one lane"
   private val CommittedOrNot = "the record is committed already, or it never was. Compare its data files with those " +
     "of the table before you requeue it"
+
+  private val PassedHole =
+    "an earlier record of its number could not be read, and a branch that has passed the number " +
+      s"since no longer shows whether it has committed another one: $CommittedOrNot"
 
   /** Which of the records of one `seq` is committed. */
   private sealed trait Choice

@@ -33,8 +33,9 @@ private[zonemap] final case class BranchStates(
 
   /** Whether a record of this number can no longer be committed: another one may only fill a hole. */
   def hasPassed(name: RecordName): Boolean = lane(name.lane).place(name.seq) match {
-    case LanePlace.Ahead | LanePlace.Hole                                                      => false
-    case LanePlace.Settled | LanePlace.Retired | _: LanePlace.Skipped | _: LanePlace.Forgotten => true
+    case LanePlace.Ahead | LanePlace.Hole => false
+    case LanePlace.Settled | LanePlace.Retired | LanePlace.PassedHole | _: LanePlace.Skipped | _: LanePlace.Forgotten =>
+      true
   }
 
   /** The refused records of all branches that may not be in the quarantine folder yet. */

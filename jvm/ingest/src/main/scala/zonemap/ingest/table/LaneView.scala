@@ -23,7 +23,13 @@ private[zonemap] object LanePlace {
   /** The state no longer knows the lane. A record of it is committed already, or it never will be. */
   case object Retired extends LanePlace
 
-  /** The lane has passed the number. It has left out some numbers up to `upTo`, and the states no longer list which. */
+  /**
+   * The only record of the number could not be read. A branch has passed the number since, and its state no longer shows
+   * whether it has committed another record of it.
+   */
+  case object PassedHole extends LanePlace
+
+  /** The lane has passed the number. The states no longer list which numbers up to `upTo` have no record that was read. */
   final case class Forgotten(upTo: Long) extends LanePlace
 }
 
@@ -60,10 +66,8 @@ private[zonemap] final case class LaneView(own: Option[Watermark], others: Seq[W
   private def listed(seq: Long): LanePlace =
     if (seq > watermark) Ahead
     else if (isDecided(seq)) Settled
-    else if (all.exists(_.holes(seq))) {
-      val unsure = all.filter(_.mayHaveDecided(seq)).map(mark => math.max(mark.since, mark.forgotten))
-      unsure.maxOption.fold[LanePlace](Hole)(Forgotten(_))
-    } else
+    else if (all.exists(_.holes(seq))) if (all.exists(_.mayHaveDecided(seq))) PassedHole else Hole
+    else
       all.iterator.flatMap(_.gaps).find(_.contains(seq)).map(Skipped(_)).getOrElse {
         val forgotten = all.map(_.forgotten).maxOption.getOrElse(IngestRecord.NoSeq)
         if (seq <= forgotten) Forgotten(forgotten) else Settled

@@ -5,6 +5,7 @@ import java.nio.file.{Files, Path}
 import java.nio.file.attribute.FileTime
 
 import scala.collection.mutable
+import scala.jdk.CollectionConverters._
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -329,6 +330,44 @@ class RetirementTest extends AnyFunSuite with Retiring {
     retire(t)
     assert(format.contains("2") && state(t).retired >= 0)
     assert(StateFile.decode(StateFile.encode(state(t))) == Right(state(t)))
+  }
+
+  /** The lanes whose names begin so, and the bytes that each of them takes in the state. */
+  private def kept(t: IngestTable, prefix: String): (Int, Double) = {
+    val now = state(t)
+    val lanes = now.lanes.filter(_._1.startsWith(prefix))
+    val without = StateFile.encode(now.copy(lanes = now.lanes -- lanes.keys)).length
+    (lanes.size, (StateFile.encode(now).length - without).toDouble / lanes.size)
+  }
+
+  test("a call of a person leaves one lane and one reason, and a dropped branch a lane of each writer at work") {
+    val t = audited()
+    val hanging = Seq.fill(5)(t.draw())
+    retire(t)
+    hanging.foreach(lane => t.append(lane, t.dataFile(s"late-${lane.lane.takeRight(8)}")))
+    commitRefused(t)
+    val admin = new IngestAdmin(t.target, t.settings, t.clock)
+    def records = Files.walk(t.root.resolve("quarantine")).iterator().asScala.filter(Files.isRegularFile(_)).toSeq
+    val quarantine = records.filter(_.toString.endsWith(".rec")).map(path => path -> Files.readAllBytes(path))
+    (0 until 3).foreach { _ =>
+      quarantine.foreach { case (path, bytes) => deliver(path, bytes) } // a call that died half-way
+      hanging.foreach(lane => admin.requeue(lane.lane, 0))
+      passes(t)
+    }
+    retire(t)
+    val (requeued, requeuedBytes) = kept(t, "requeue-")
+    assert(quarantine.size == 5 && requeued == 5 && requeuedBytes < 100 && live(t).count(_.startsWith("late")) == 5)
+    assert(records.size == 5 && records.forall(path => path.toString.endsWith(".why") && Files.size(path) < 500))
+
+    val writers = Seq.fill(5)(t.draw("audit"))
+    for { lane <- writers; i <- 0 until 3 } t.append(lane, t.dataFile(s"${lane.lane.takeRight(8)}-$i"))
+    t.reload().manageSnapshots().removeBranch("audit").commit()
+    commitRefused(t)
+    (0 until 2).foreach(_ => retire(t))
+    val (dropped, droppedBytes) = kept(t, "drawn-")
+    println(
+      f"RetirementTest: $requeuedBytes%.0f bytes a requeued record, $droppedBytes%.0f a writer of a dropped branch")
+    assert(dropped == 5 && droppedBytes < 100 && state(t).lanes.size == 1 + requeued + dropped)
   }
 
   test("a hundred thousand lanes of one record, over a day, leave a small state") {

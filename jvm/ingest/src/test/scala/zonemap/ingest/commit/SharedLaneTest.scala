@@ -6,7 +6,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import zonemap.ingest.{IngestTable, IngestTables}
 import zonemap.ingest.admin.{IngestAdmin, Visibility}
 import zonemap.ingest.queue.{Receipt, SpoolNames}
-import zonemap.ingest.table.{IcebergIngestCatalog, RefusalCode}
+import zonemap.ingest.table.{IcebergIngestCatalog, LaneView, RefusalCode, Watermark}
 import zonemap.ingest.write.LaneWriter
 
 /** Records of producers that use one lane at the same time are committed or quarantined, none of them silently dropped. */
@@ -22,6 +22,11 @@ class SharedLaneTest extends AnyFunSuite {
   private def codes(t: IngestTable): Seq[(Long, String)] = {
     val quarantine = new Quarantine(t.target.files)
     quarantine.names().map(n => (n.seq, quarantine.reason(n).get.code)).sorted
+  }
+
+  private def message(t: IngestTable): String = {
+    val quarantine = new Quarantine(t.target.files)
+    quarantine.names().flatMap(quarantine.reason).find(_.code == RefusalCode.Late).get.message
   }
 
   private def live(t: IngestTable): Seq[String] = t.live().map(_.takeWhile(_ != '-'))
@@ -55,6 +60,24 @@ class SharedLaneTest extends AnyFunSuite {
     Seq(5L, 25L).foreach(put(t, early, _))
     drain(t)
     assert(codes(t) == Seq((5L, RefusalCode.Late), (25L, RefusalCode.Fork)) && live(t) == Seq("a10", "a20", "a30"))
+    assert(message(t).contains("Two producers may use the lane"))
+  }
+
+  test("a repeat of a hole that another branch may have filled is late, and its reason accuses no second producer") {
+    val t = audited()
+    put(t, t.lane("a"), 3)
+    val walk = new LaneWalk(
+      "main",
+      new IcebergIngestCatalog(t.target.name, t.target.operations).load(),
+      check = _ => fail("the record is not committed"),
+      confirmed = _ => true,
+      blocks = _ => false,
+      isFull = () => false
+    )
+    val lane = LaneView(Some(Watermark(9, 1, holes = Set(3L))), Seq(Watermark(7, 1, since = 6)))
+    val refused = walk.walk(lane, t.target.queue.pendingOf("a")).refused.map(_.record)
+    assert(refused.map(r => (r.seq, r.code)) == Seq((3L, RefusalCode.Late)))
+    assert(refused.head.message.contains("could not be read") && !refused.head.message.contains("producer"))
   }
 
   test("a committed record between gaps is dropped when it is delivered again") {
