@@ -107,13 +107,22 @@ private[zonemap] object ZoneMapRelation extends PredicateHelper {
 
   def unapply(plan: LogicalPlan): Option[ZoneMapRelation] =
     plan match {
-      case relation @ DataSourceV2Relation(table: SparkTable, _, _, _, _, _) if isPinned(relation) =>
-        table.table() match {
-          case ours: ZoneMapTable => Some(ZoneMapRelation(relation, table, ours))
-          case _                  => None
-        }
-      case _ => None
+      case relation @ DataSourceV2Relation(table: SparkTable, _, _, _, _, _) => of(relation, table)
+      case _                                                                 => None
     }
 
+  /**
+   * The relation of a scan, which may be that of the target of a row-level command. Rules that change what a scan reads
+   * match relations of queries only, by the pattern of this object.
+   */
+  def ofScan(relation: DataSourceV2Relation): Option[ZoneMapRelation] =
+    unapply(relation).orElse(Option(RowLevelTables.target(relation.table)).flatMap(of(relation, _)))
+
   private[zonemap] def isPinned(relation: DataSourceV2Relation): Boolean = ReadOptions.readPinnedFiles(relation.options)
+
+  private def of(relation: DataSourceV2Relation, table: SparkTable): Option[ZoneMapRelation] =
+    table.table() match {
+      case ours: ZoneMapTable if isPinned(relation) => Some(ZoneMapRelation(relation, table, ours))
+      case _                                        => None
+    }
 }
