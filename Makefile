@@ -30,7 +30,7 @@ PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/
 # sbt, pip and Maven run in parallel
 MAKEFLAGS += --jobs=3
 
-.PHONY: help setup jars jar wheel demo test test-jvm test-python campaign docs docs-site lint check format bench-planning bench-matrix bench-aggregates bench-kernel bench-pruning bench-footers bench-tpch bench-atlas bench-strategies bench-report clean tools demo-ingest soak-ingest bench-ingest guards bench-pyiceberg bench-serve bench-load soak faults simulate soundness
+.PHONY: help setup jars jar wheel demo test test-jvm test-python campaign docs docs-site lint check format bench-planning bench-matrix bench-aggregates bench-dml bench-kernel bench-pruning bench-footers bench-tpch bench-atlas bench-strategies bench-report clean tools demo-ingest soak-ingest bench-ingest guards bench-pyiceberg bench-serve bench-load soak faults simulate soundness
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -123,6 +123,10 @@ bench-matrix: ## planning with files, columns, deletes or the state of the index
 bench-aggregates: ## planning of COUNT, MIN and MAX, stock against the index, 100,000 and 1,000,000 files (about 8 minutes)
 	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.AggregatePlanning $(call work,aggregates) $(call result,aggregates,planning/results/aggregates.json) $(if $(QUICK),5 20000,3 100000 1000000)"
 	$(call provenance,$(call result,aggregates,planning/results/aggregates.json))
+
+bench-dml: ## planning of UPDATE, DELETE and MERGE, stock against the index, 100,000 files (about 4 minutes)
+	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.CommandPlanning $(call work,dml) $(call result,dml,planning/results/dml.json) $(if $(QUICK),3 20000,5 100000)"
+	$(call provenance,$(call result,dml,planning/results/dml.json))
 
 bench-kernel: ## JMH: one predicate over the codes of 2,700,000 and 27,000,000 files, time and allocations (about 20 minutes)
 	mkdir -p build/bench

@@ -43,9 +43,9 @@ def statement(rng: random.Random, world: World) -> str:
     source = f"(SELECT {key}, max(tier) AS tier FROM {rows} GROUP BY {key})"
     matched = rng.choice(("UPDATE SET t.rid = t.rid + 100000", "DELETE", "UPDATE SET t.rid = -t.rid"))
     insert = f" WHEN NOT MATCHED THEN INSERT (rid, {column.name}) VALUES (s.tier, s.{key})"
-    return f"MERGE INTO {{t}} t USING {source} s ON t.{column.name} = s.{key} WHEN MATCHED THEN {matched}" + rng.choice(
-        ("", insert)
-    )
+    by_source = " WHEN NOT MATCHED BY SOURCE AND t.rid % 7 = 0 THEN DELETE"
+    merge = f"MERGE INTO {{t}} t USING {source} s ON t.{column.name} = s.{key} WHEN MATCHED THEN {matched}"
+    return merge + rng.choice(("", insert, by_source, insert + by_source))
 
 
 def run(spark: SparkSession, twins: tuple[str, str], text: str) -> Verdict:

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from support import product, tables
+from support import commands, iceberg_api, product, tables
 from support.compare import assert_planned_by_index, assert_rows_equal_off_on, assert_same_rows
 from support.session import STOCK
 
@@ -31,18 +33,11 @@ TABLES = {
     "mor v3": ("merge-on-read", 3, ""),
     "cow v1": ("copy-on-write", 1, ""),
 }
-# Sizes depend on the paths inside delete files and footers; ids identify applications.
-NOT_COMPARED = ("size", "app-id", "bytes", "version")
-
-
-# The order of a scan's files depends on the threads that read the manifests. With several tasks, the number of files
-# that a command writes would vary between runs on stock Iceberg as well.
-ONE_TASK = {"read.split.adaptive-size.enabled": "false", "read.split.open-file-cost": "1"}
 
 
 def twin(spark, name: str, kind: str) -> str:
     mode, version, partitioned = TABLES[kind]
-    modes = ONE_TASK | {f"write.{command}.mode": mode for command in ("delete", "update", "merge")}
+    modes = commands.ONE_TASK | {f"write.{command}.mode": mode for command in ("delete", "update", "merge")}
     table = f"lake.dml.{name}"
     tables.create(spark, table, tables.RANGES_DDL, partitioned=partitioned, version=version, props=modes)
     tables.append(spark, table, tables.ranges(4, 10), tables.RANGES_DDL)
@@ -51,29 +46,120 @@ def twin(spark, name: str, kind: str) -> str:
     return table
 
 
-def summary(spark, table: str) -> tuple[str, dict[str, str]]:
-    row = spark.sql(f"SELECT operation, summary FROM {table}.snapshots ORDER BY committed_at DESC LIMIT 1").collect()[0]
-    return row.operation, {k: v for k, v in row.summary.items() if not any(word in k for word in NOT_COMPARED)}
+def layout(spark, table: str) -> list[tuple]:
+    """Returns content, rows and bounds of `id` of each live file: two tables with equal files have equal layouts."""
+    bounds = "readable_metrics.id.lower_bound, readable_metrics.id.upper_bound"
+    return sorted(
+        map(tuple, spark.sql(f"SELECT content, record_count, {bounds} FROM {table}.files").collect()), key=str
+    )
+
+
+def assert_alike(spark, twins: tuple[str, str], command: str, name: str, ref: str = "") -> None:
+    """Runs a command on both twins, the second with the product on; asserts equal summaries, files and rows."""
+    stock, ours = twins
+    for table, switch in ((stock, product.off), (ours, product.on)):
+        with switch(spark):
+            spark.sql(command.format(t=table))
+    assert commands.summary(spark, ours) == commands.summary(spark, stock), name
+    with product.off(spark):
+        assert layout(spark, ours) == layout(spark, stock), name
+        held, expected = (spark.sql(f"SELECT * FROM {table}{ref}").collect() for table in (ours, stock))
+    assert_same_rows(held, expected, name)
+    with product.on(spark):
+        assert_same_rows(spark.sql(f"SELECT * FROM {ours}{ref} WHERE id >= 0").collect(), expected, name)
 
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_commands_change_twins_alike(spark, lake, kind: str) -> None:
     stock, ours = twin(spark, "stock", kind), twin(spark, "ours", kind)
     for name, command in COMMANDS.items():
-        with product.off(spark):
-            spark.sql(command.format(t=stock))
-        with product.on(spark):
-            spark.sql(command.format(t=ours))
-        assert summary(spark, ours) == summary(spark, stock), name
-        with product.off(spark):
-            expected = spark.sql(f"SELECT * FROM {stock}").collect()
-            held = spark.sql(f"SELECT * FROM {ours}").collect()
-        assert_same_rows(held, expected, name)
-        with product.on(spark):
-            assert_same_rows(spark.sql(f"SELECT * FROM {ours} WHERE id >= 0").collect(), expected, name)
+        assert_alike(spark, (stock, ours), command, name)
     for where in ("id BETWEEN 10 AND 15", "s = 'seen'", "m = 3", "d < 0"):
         assert_rows_equal_off_on(spark, f"SELECT * FROM {ours} WHERE {where}")
     assert_planned_by_index(spark, f"SELECT * FROM {ours} WHERE id < 5")
+
+
+UPDATE = "UPDATE {t} SET d = d + 1, s = concat(s, '!') WHERE id BETWEEN 12 AND 44"
+
+
+@pytest.mark.parametrize("kind", ["cow v2", "mor v2", "mor v3"])
+def test_targets_in_each_state_change_alike(spark, lake, kind: str) -> None:
+    """Deletes of each kind, branches, snapshots that the index does not cover, and no index."""
+    twins = twin(spark, "stock", kind), twin(spark, "ours", kind)
+    for table in twins:
+        mode = f"'write.delete.mode' = '{TABLES[kind][0]}'"
+        spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('write.delete.mode' = 'merge-on-read')")
+        spark.sql(f"DELETE FROM {table} WHERE id IN (13, 31)")
+        spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({mode})")
+        iceberg_api.equality_delete(spark, table, "m", [4])
+        product.build(spark, table)
+    assert_alike(spark, twins, UPDATE, "deletes by position and by value")
+    assert_alike(spark, twins, UPDATE.replace("id BETWEEN", "abs(id) BETWEEN"), "a condition that prunes nothing")
+    for table in twins:
+        spark.sql(f"ALTER TABLE {table} CREATE BRANCH audit")
+        spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('write.wap.enabled' = 'true')")
+        tables.append(spark, table, tables.ranges(1, 10, 40), tables.RANGES_DDL)
+    audit = " VERSION AS OF 'audit'"
+    assert_alike(spark, twins, UPDATE.replace("{t}", "{t}.branch_audit"), "a branch", audit)
+    with product.raw_conf(spark, {"spark.wap.branch": "audit"}):
+        assert_alike(spark, twins, UPDATE, "a branch to write, audit and publish", audit)
+    with product.conf(spark, upkeep="off", max_unknown_entries="0"):
+        for table in twins:
+            tables.append(spark, table, tables.ranges(1, 10, 40), tables.RANGES_DDL)
+        before = product.counters(spark)
+        assert_alike(spark, twins, UPDATE, "a snapshot that the index does not cover")
+        product.drop(spark, twins[1])
+        assert_alike(spark, twins, UPDATE, "no index")
+        assert (product.counters(spark) - before).planned_scans == 0
+
+
+MEANWHILE = {
+    "a new row that the command would change": "INSERT INTO {t} VALUES (35, 'late', 0, 0)",
+    "a new row beyond its condition": "INSERT INTO {t} VALUES (4000, 'late', 0, 0)",
+    "a row that it changes": "DELETE FROM {t} WHERE id = 35",
+    "a row of another file": "DELETE FROM {t} WHERE id = 2",
+}
+
+
+@pytest.mark.parametrize("level", ["serializable", "snapshot"])
+@pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
+def test_commits_between_plan_and_commit_conflict_alike(spark, base, tmp_path, mode: str, level: str) -> None:
+    """Twins meet the same commit while a command runs: the same one fails, with the same error, and the rows are equal."""
+    conflicts = {}
+    isolated = level == "serializable"
+    for name, meanwhile in MEANWHILE.items():
+        if not isolated and "beyond" in name:
+            continue  # what serializable isolation allows, snapshot isolation allows too
+        outcomes = []
+        for twin_name, switch in (("stock", product.off), ("ours", product.on)):
+            props = {"write.update.isolation-level": level}
+            table = commands.create_target(spark, twin_name, mode, props=props)
+            scratch = tmp_path / f"{twin_name}-{len(conflicts)}"
+            scratch.mkdir()
+            before, error = product.counters(spark), None
+            with switch(spark):
+                try:
+                    commands.run_meanwhile(
+                        spark,
+                        scratch,
+                        f"UPDATE {table} SET d = slow(d) - 1 WHERE id BETWEEN 33 AND 37",
+                        lambda table=table, text=meanwhile: spark.sql(text.replace("{t}", table)),
+                    )
+                except Exception as failure:  # compared below
+                    error = re.sub(r"(file:)?/\S+|\d{10,}", "...", str(failure).splitlines()[0])
+            planned = (product.counters(spark) - before).planned_scans
+            assert STOCK or (planned > 0) == (twin_name == "ours")
+            with product.off(spark):
+                outcomes.append((error, sorted(spark.sql(f"SELECT * FROM {table}").collect()), layout(spark, table)))
+        assert outcomes[0] == outcomes[1], name
+        conflicts[name] = outcomes[0][0] is not None
+    expected = {
+        "a new row that the command would change": isolated,
+        "a new row beyond its condition": False,
+        "a row that it changes": True,
+        "a row of another file": mode == "merge-on-read",  # Iceberg compares delete files by partition only
+    }
+    assert conflicts == {name: expected[name] for name in conflicts}
 
 
 @pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])

@@ -13,6 +13,7 @@ import org.apache.spark.sql.SparkSessionExtensions
  *   SET spark.sql.zonemap... checks of the analyzer       SetCheck        refuses a malformed value
  *   write                    plan normalization           IngestWriteRule appends go to the ingest queue, if asked for
  *   query                    plan normalization           SwapRule        Iceberg tables become ZoneMapTables
+ *                            plan normalization           RowLevelSwapRule  the same for targets of DELETE, UPDATE, MERGE
  *                            pre-CBO                      SwapRule        the same for relations added by the optimizer
  *                            pre-CBO                      SnapshotAggregateRule  COUNT, MIN, MAX that need no file
  *                            pre-CBO                      TopKRule        ORDER BY x LIMIT k: a bound of x prunes files

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.benchmarks.planning
 
-import java.lang.management.ManagementFactory
 import java.nio.file.{Path, Paths}
 
 import scala.jdk.CollectionConverters._
@@ -11,7 +10,6 @@ import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
-import zonemap.benchmarks.planning.Measure.median
 import zonemap.iceberg.admin.IndexAdmin
 import zonemap.iceberg.build.LocalRunner
 import zonemap.iceberg.settings.{PlannerSettings, UpkeepMode}
@@ -24,15 +22,6 @@ import zonemap.iceberg.upkeep.UpkeepProcess
  * Usage: `AggregatePlanning <work folder> <result.json> <rounds> <files>...`
  */
 object AggregatePlanning {
-
-  /** The runs of each variant before the measured ones. */
-  private val WarmUp = 8
-
-  private val Variants: Seq[(String, Map[String, String])] =
-    Seq("stock" -> Map("spark.sql.zonemap.enabled" -> "false"), "index" -> Map("spark.sql.zonemap.enabled" -> "true"))
-
-  /** @param threadMillis CPU time of the calling thread */
-  private final case class Planned(run: Run, threadMillis: Double, splits: Int)
 
   def main(arguments: Array[String]): Unit = {
     require(arguments.length >= 4, "Usage: AggregatePlanning <work folder> <result.json> <rounds> <files>...")
@@ -56,7 +45,9 @@ object AggregatePlanning {
       .build(table, table.currentSnapshot(), settings, new LocalRunner(_)): Unit
     println(s"$files files")
     val name = s"lake.`${folder.getFileName}`.`${location.getFileName}`"
-    val measured = queries(atlas, name).map { case (what, text) => measureQuery(spark, what, text, rounds) }
+    val measured = queries(atlas, name).map { case (what, text) =>
+      SqlTurns.measure(spark, what, rounds)(plan(spark, text))
+    }
     BenchmarkFiles.deleteTree(location)
     Map[String, Any]("files" -> files, "queries" -> measured.asJava).asJava
   }
@@ -75,46 +66,11 @@ object AggregatePlanning {
     )
   }
 
-  private def measureQuery(spark: SparkSession, what: String, text: String, rounds: Int): java.util.Map[String, Any] = {
-    // planning of a large table takes seconds with the product off, so one warm-up run suffices there
-    val runs = Variants.map(_ => scala.collection.mutable.ArrayBuffer.empty[Planned])
-    (0 until WarmUp + rounds).foreach { round =>
-      val order = if (round % 2 == 0) Variants.indices else Variants.indices.reverse
-      order.foreach(i =>
-        if (round >= WarmUp || i == Variants.size - 1 || round == 0) {
-          runs(i) += plan(spark, text, Variants(i)._2): Unit
-        })
+  /** Plans the query up to the splits of what is left to be read; the number of splits. */
+  private def plan(spark: SparkSession, text: String): Int = {
+    val execution = spark.sql(text).asInstanceOf[Dataset[_]].queryExecution
+    SQLExecution.withNewExecutionId(execution) {
+      execution.executedPlan.collect { case scan: BatchScanExec => scan.inputRDD.getNumPartitions }.sum
     }
-    val of = Variants.indices.map { i =>
-      val kept = runs(i).takeRight(rounds).toSeq
-      val figures = Map[String, Any](
-        "threadMillis" -> median(kept.map(_.threadMillis)),
-        "cpuMillis" -> median(kept.map(_.run.cpuMillis)),
-        "wallMillis" -> median(kept.map(_.run.wallMillis)),
-        "allocatedMegabytes" -> median(kept.map(_.run.allocatedBytes / 1e6)),
-        "splits" -> kept.last.splits
-      )
-      Variants(i)._1 -> figures.asJava
-    }
-    println(f"  $what%-30s " + of
-      .map { case (name, f) =>
-        f"$name: thread ${f.get("threadMillis").asInstanceOf[Double]}%.1f, CPU ${f.get("cpuMillis").asInstanceOf[Double]}%.1f, " +
-          f"wall ${f.get("wallMillis").asInstanceOf[Double]}%.1f ms, ${f.get("splits")} splits"
-      }
-      .mkString("; "))
-    (Map[String, Any]("query" -> what) ++ of).asJava
-  }
-
-  private def plan(spark: SparkSession, text: String, confs: Map[String, String]): Planned = {
-    confs.foreach { case (key, value) => spark.conf.set(key, value) }
-    val threads = ManagementFactory.getThreadMXBean
-    val before = threads.getCurrentThreadCpuTime
-    val (splits, run) = Measure.run {
-      val execution = spark.sql(text).asInstanceOf[Dataset[_]].queryExecution
-      SQLExecution.withNewExecutionId(execution) {
-        execution.executedPlan.collect { case scan: BatchScanExec => scan.inputRDD.getNumPartitions }.sum
-      }
-    }
-    Planned(run, (threads.getCurrentThreadCpuTime - before) / 1e6, splits)
   }
 }

@@ -16,7 +16,11 @@ private[zonemap] object SwapReason {
   case object NotPlannedYet extends SwapReason("NOT_PLANNED_YET", "its files have not been planned yet")
 
   case object NotAQueryScan
-      extends SwapReason("NOT_A_QUERY_SCAN", "row-level commands scan their target table by Iceberg's own plan")
+      extends SwapReason(
+        "NOT_A_QUERY_SCAN",
+        "Iceberg plans the scan of the target of a row-level command, because spark.sql.zonemap.rowLevel.enabled is " +
+          "false or the class of the table makes its own commits"
+      )
 
   /** Every code and the case that it names, for the reference page. */
   val catalogue: Seq[(String, String)] = Seq(
@@ -25,6 +29,8 @@ private[zonemap] object SwapReason {
     ForeignPlanner(
       "").code -> "The table has its own planner: metadata tables, and REST tables that their server plans.",
     NotPlannedYet.code -> "EXPLAIN shows a scan whose files have not been planned, neither from the index nor by Iceberg.",
-    NotAQueryScan.code -> "The target of a DELETE, UPDATE or MERGE, which these commands scan by Iceberg's own plan."
+    NotAQueryScan.code ->
+      ("The target of a DELETE, UPDATE or MERGE while `spark.sql.zonemap.rowLevel.enabled` is false, or a target " +
+        "whose class makes its own commits.")
   )
 }

@@ -49,11 +49,15 @@ private[zonemap] final class ScanFinder(tables: PlannableTables) extends Adaptiv
 
   private def ofScan(scan: BatchScanExec, uses: Scan => Option[ScanUse]): Option[FoundScan] =
     scan.table match {
-      case table: SparkTable => Some(ofScan(scan, table, uses))
-      case other             => Option(RowLevelTables.target(other)).map(ofStock(_, scan))
+      case table: SparkTable => Some(ofScan(scan, table, uses, tables.decide))
+      case other             => Option(RowLevelTables.target(other)).map(ofScan(scan, _, uses, tables.decideForCommand))
     }
 
-  private def ofScan(scan: BatchScanExec, table: SparkTable, uses: Scan => Option[ScanUse]): FoundScan =
+  private def ofScan(
+      scan: BatchScanExec,
+      table: SparkTable,
+      uses: Scan => Option[ScanUse],
+      decide: (SparkTable, CaseInsensitiveStringMap) => SwapDecision): FoundScan =
     table.table() match {
       case ours: ZoneMapTable if ours.lastPlan() != null =>
         val report = IcebergScans.report(scan.scan).orElse(Option(ours.lastPlan()))
@@ -63,7 +67,7 @@ private[zonemap] final class ScanFinder(tables: PlannableTables) extends Adaptiv
         val reason = StockReason.EmptyTable
         stock(ours.baseName(), Coded.of(reason.code, reason.message, reason), scan)
       case ours: ZoneMapTable => stock(ours.baseName(), SwapReason.NotPlannedYet, scan)
-      case _                  => ofStock(table, scan)
+      case _                  => ofStock(table, scan, decide(table, optionsOf(scan)))
     }
 
   private def ofAnswered(answered: AnsweredScan): FoundScan = {
@@ -94,10 +98,10 @@ private[zonemap] final class ScanFinder(tables: PlannableTables) extends Adaptiv
         yield ScanDetails(relation, known, report, isAggregateNoted(known.scan.scan, known))
 
   private def relationOf(scan: DataSourceV2ScanRelation, table: ZoneMapTable): Option[ZoneMapRelation] =
-    scan.relation.table match {
-      case spark: SparkTable => Some(ZoneMapRelation(scan.relation, spark, table))
-      case _                 => None
-    }
+    (scan.relation.table match {
+      case spark: SparkTable => Some(spark)
+      case other             => Option(RowLevelTables.target(other))
+    }).map(ZoneMapRelation(scan.relation, _, table))
 
   private def notesOf(table: ZoneMapTable): Seq[ScanNote] = table.notes().asScala.toSeq.map(ScanNote.parse)
 
@@ -111,8 +115,8 @@ private[zonemap] final class ScanFinder(tables: PlannableTables) extends Adaptiv
   private def isAggregateNoted(scan: Scan, use: ScanUse): Boolean =
     scan.isInstanceOf[RemainingFilesScan] || NotAnswered.reasonFor(scan, use.scan).isDefined
 
-  private def ofStock(table: SparkTable, scan: BatchScanExec): FoundScan =
-    tables.decide(table, optionsOf(scan)) match {
+  private def ofStock(table: SparkTable, scan: BatchScanExec, decision: SwapDecision): FoundScan =
+    decision match {
       case SwapDecision.Leave(reason) => stock(table.table().name(), reason, scan)
       case _: SwapDecision.Swap       => stock(table.table().name(), SwapReason.NotAQueryScan, scan)
     }

@@ -33,7 +33,7 @@ object Remedies {
     "DISABLED" -> "Set spark.sql.zonemap.enabled, or the read option zonemap.enabled, to true.",
     "MALFORMED_CONF" -> "Correct the conf that the message names.",
     "FOREIGN_PLANNER" -> "Query the table itself; for a REST table that its server plans: nothing.",
-    "NOT_A_QUERY_SCAN" -> Nothing,
+    "NOT_A_QUERY_SCAN" -> "Set spark.sql.zonemap.rowLevel.enabled to true.",
     "NOT_PLANNED_YET" -> "Look at EXPLAIN after the query ran."
   )
 

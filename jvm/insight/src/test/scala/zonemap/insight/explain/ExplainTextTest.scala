@@ -51,6 +51,12 @@ class ExplainTextTest extends SharedSession {
     name
   }
 
+  /** True if the index planned each scan of the table in the section. */
+  private def isIndexed(section: String, table: String): Boolean = {
+    val scans = section.linesIterator.map(_.trim).filter(_.startsWith(s"table $table ")).toSeq
+    scans.nonEmpty && scans.forall(_.contains(" mode EXACT "))
+  }
+
   private val source = "(SELECT * FROM VALUES (12L, 'x'), (13L, 'y') AS v(k, name))"
 
   for (adaptive <- Seq("true", "false"))
@@ -60,10 +66,10 @@ class ExplainTextTest extends SharedSession {
         val merge = s"MERGE INTO $name t USING $source s ON t.id = s.k WHEN MATCHED THEN UPDATE SET s = s.name " +
           "WHEN NOT MATCHED THEN INSERT (id, p, s) VALUES (s.k, 0, s.name)"
         val before = explainedOnly(merge)
-        assert(before.contains(s"table $name mode STOCK\n  reason: NOT_A_QUERY_SCAN ("), before)
+        assert(isIndexed(before, name), before)
         assert(before.contains("  join pruning on id: at run time"), before)
         val after = explained(sql(merge))
-        assert(after.contains(s"table $name mode STOCK") && after.contains("  join pruning on id: 5 -> 1 files"), after)
+        assert(isIndexed(after, name) && after.contains("  join pruning on id: 5 -> 1 files"), after)
       }
     }
 
@@ -71,9 +77,15 @@ class ExplainTextTest extends SharedSession {
     val name = target("copy-on-write")
     val text =
       explainedOnly(s"MERGE INTO $name t USING $source s ON t.id = s.k WHEN MATCHED THEN UPDATE SET s = s.name")
-    assert(text.contains(s"table $name mode STOCK\n  reason: NOT_A_QUERY_SCAN ("), text)
+    assert(isIndexed(text, name), text)
     val delete = explainedOnly(s"DELETE FROM $name WHERE id IN (SELECT k FROM $source)")
-    assert(delete.contains(s"table $name mode STOCK\n  reason: NOT_A_QUERY_SCAN ("), delete)
+    assert(isIndexed(delete, name), delete)
+    val update = explainedOnly(s"UPDATE $name SET s = 'x' WHERE id = 12")
+    assert(isIndexed(update, name) && update.contains("kept after zones: 1,"), update)
+    withConf("spark.sql.zonemap.rowLevel.enabled" -> "false") {
+      val off = explainedOnly(s"UPDATE $name SET s = 'x' WHERE id = 12")
+      assert(off.contains(s"table $name mode STOCK\n  reason: NOT_A_QUERY_SCAN ("), off)
+    }
   }
 
   private lazy val keys: String = {

@@ -29,6 +29,7 @@ import zonemap.insight.reason.ReasonExamples
 import zonemap.insight.shadow.WrongIndex
 import zonemap.spark.SharedSession
 import zonemap.spark.join.NotPrunedByKeys
+import zonemap.spark.join.RuntimeJoinRule
 import zonemap.spark.scan.{IcebergRelation, SwapRule}
 
 /** The codes that no query on its own causes: each is caused here by a forged state, and explained by `why_not`. */
@@ -206,7 +207,7 @@ class ReasonStatesTest extends SharedSession {
   state("JOIN_SEVERAL_PLACES") {
     val plan =
       withConf("spark.sql.zonemap.join.runtime.enabled" -> "false")(joined(built("several_places")).optimizedPlan)
-    reasonsOf(runtime.runtimeJoins(Union(plan, plan)))
+    reasonsOf(RuntimeJoinRule(Union(plan, plan)))
   }
 
   state("JOIN_SPARK_CONF") {

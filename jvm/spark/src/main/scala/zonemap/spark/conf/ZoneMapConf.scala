@@ -18,6 +18,7 @@ private[zonemap] final case class ZoneMapConf(
     topK: Boolean,
     limit: Boolean,
     aggregates: Boolean,
+    rowLevel: Boolean,
     shadowSample: Double,
     planner: PlannerSettings)
 
@@ -92,6 +93,15 @@ private[zonemap] object ZoneMapConf {
     "Evaluate COUNT, MIN and MAX from the index for files whose exact results it holds, and read only the other " +
       "files. GROUP BY may name partition columns and columns with a single value in each file. Not used in shadow " +
       "mode, nor together with Comet and Gluten.",
+    flag,
+    advanced = true
+  )
+
+  val RowLevel: ConfEntry[Boolean] = ConfEntry(
+    Prefix + "rowLevel.enabled",
+    "true",
+    "true, false",
+    "Plan the scan of the table that a DELETE, UPDATE or MERGE changes from the index, and prune it by join keys.",
     flag,
     advanced = true
   )
@@ -307,6 +317,7 @@ private[zonemap] object ZoneMapConf {
     TopK,
     Limit,
     Aggregates,
+    RowLevel,
     Shadow,
     ShadowSample,
     Upkeep,
@@ -345,6 +356,7 @@ private[zonemap] object ZoneMapConf {
           TopK.read(conf, options),
           Limit.read(conf, options),
           Aggregates.read(conf, options),
+          RowLevel.read(conf, options),
           ShadowSample.read(conf, options),
           PlannerSettings(
             shadow = Shadow.read(conf, options),

@@ -17,7 +17,7 @@ import zonemap.iceberg.prune.FileSet
 import zonemap.iceberg.report.OperatorReason._
 import zonemap.iceberg.report.{ByteText, OperatorReason}
 import zonemap.spark.expression.{Bare, ExpressionSql}
-import zonemap.spark.scan.{Guarded, IcebergScans, OtherEngines, PlannableTables, ScanPlaces}
+import zonemap.spark.scan.{Guarded, IcebergScans, OtherEngines, ScanPlaces}
 
 /**
  * Prunes files of one side of a broadcast join by the join keys of the broadcast side, on any column with bounds.
@@ -28,11 +28,7 @@ import zonemap.spark.scan.{Guarded, IcebergScans, OtherEngines, PlannableTables,
  * the scan in a [[KeyFilteredScan]], which prunes by the keys. Spark drops the expression if there is no broadcast to
  * reuse, so no query computes the keys only for pruning, except a MERGE that inserts. See ADR 8.
  */
-private[zonemap] final class RuntimeJoinRule(tables: PlannableTables)
-    extends Rule[LogicalPlan]
-    with JoinSelectionHelper
-    with PredicateHelper {
-  import RuntimeJoinRule.BuildKey
+private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelectionHelper with PredicateHelper {
 
   /** No filter is added for a column if a key can on average be in more than this share of the files. */
   private val MaxAverageHits = 0.5
@@ -57,7 +53,7 @@ private[zonemap] final class RuntimeJoinRule(tables: PlannableTables)
             val once = ScanPlaces.metOnce(plan, ignored = _.isInstanceOf[DynamicPruning])
             val ofDelta = plan.exists(_.isInstanceOf[WriteDelta])
             val inMerge = ofDelta && plan.exists(_.isInstanceOf[MergeRows])
-            val known = new PrunableScans(ofDelta, tables)
+            val known = new PrunableScans
             Some(plan.transformUpWithPruning(_.containsPattern(TreePattern.JOIN)) {
               case join: Join if inMerge && join.joinType == RightOuter => withKeysOfSource(join, once, known)
               case join: Join                                           => withFilters(join, once, ofDelta, known)
@@ -300,12 +296,9 @@ private[zonemap] final class RuntimeJoinRule(tables: PlannableTables)
       case Filter(condition, _) => splitConjunctivePredicates(condition).exists(!_.isInstanceOf[IsNotNull])
       case _                    => false
     }
-}
-
-private object RuntimeJoinRule {
 
   /** A key of the build side of a join; `all` lists every key of the broadcast. */
-  final case class BuildKey(build: LogicalPlan, all: Seq[Expression], index: Int) {
+  private final case class BuildKey(build: LogicalPlan, all: Seq[Expression], index: Int) {
     def key: Expression = all(index)
   }
 }

@@ -19,12 +19,20 @@ import zonemap.spark.{SelfCheck, Versions, ZoneMapCatalog, ZoneMapRuntime}
 import zonemap.spark.aggregate.{AnsweredRowsStrategy, SnapshotAggregateRule}
 import zonemap.spark.conf.{DocumentedConfs, SetCheck, UnknownConfs, ZoneMapConf}
 import zonemap.spark.job.SparkJobRunner
-import zonemap.spark.join.{RuntimeJoinRule, StaticJoinRule}
+import zonemap.spark.join.StaticJoinRule
 import zonemap.spark.metrics.{DriverMetrics, QueryRuns}
 import zonemap.spark.part.ZoneMapPart
 import zonemap.spark.procedure.{ProcedureRule, Procedures}
 import zonemap.spark.rule.{ExpressionRule, LimitRule, TopKRule}
-import zonemap.spark.scan.{PrunedScanStrategy, SparkMinor, SparkProcess, SparkTables, SwapRule, TaskMethods}
+import zonemap.spark.scan.{
+  PrunedScanStrategy,
+  RowLevelSwapRule,
+  SparkMinor,
+  SparkProcess,
+  SparkTables,
+  SwapRule,
+  TaskMethods
+}
 
 /** The [[ZoneMapRuntime]] that uses Iceberg's classes; created by reflection, and only if Iceberg is present. */
 private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfCheck {
@@ -32,7 +40,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
   /** Created on first use, after the self check, because creating it links Iceberg's classes. */
   private[zonemap] lazy val process = new SparkProcess(UpkeepProcess.ofJvm)
   private[zonemap] lazy val swapRule = new SwapRule(process.tables)
-  private[zonemap] lazy val runtimeJoins = new RuntimeJoinRule(process.tables)
+  private[zonemap] lazy val rowLevelSwapRule = new RowLevelSwapRule(process.tables)
   private[zonemap] lazy val runs = new QueryRuns(process)
   private lazy val found = ZoneMapPart.find()
   private[zonemap] lazy val parts = ZoneMapPart.started(found, process, runs)
@@ -64,8 +72,9 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     extensions.injectCheckRule(_ => new SetCheck(confs))
     extensions.injectHintResolutionRule(_ => ProcedureRule)
     extensions.injectPlanNormalizationRule(_ => swapRule)
+    extensions.injectPlanNormalizationRule(_ => rowLevelSwapRule)
     parts.flatMap(_.normalizationRules).foreach(rule => extensions.injectPlanNormalizationRule(_ => rule))
-    extensions.injectPlanNormalizationRule(new RegisterScanRules(_, parts, runtimeJoins, metrics, runs, unknownConfs))
+    extensions.injectPlanNormalizationRule(new RegisterScanRules(_, parts, metrics, runs, unknownConfs))
     extensions.injectPreCBORule(_ => swapRule)
     SparkMinor.rulesAfterSwap(process.tables).foreach(rule => extensions.injectPreCBORule(_ => rule))
     extensions.injectPreCBORule(_ => SnapshotAggregateRule)

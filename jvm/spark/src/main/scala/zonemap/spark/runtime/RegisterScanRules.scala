@@ -30,7 +30,6 @@ import zonemap.spark.scan.{PlannedBefore, SwapRule}
 private[zonemap] final class RegisterScanRules(
     session: SparkSession,
     parts: Seq[StartedPart],
-    runtimeJoins: RuntimeJoinRule,
     metrics: DriverMetrics,
     runs: QueryRuns,
     unknownConfs: UnknownConfs)
@@ -46,7 +45,7 @@ private[zonemap] final class RegisterScanRules(
     // RuntimeJoinRule: RuntimeJoinRule duplicates the broadcast side, and AggregateRule skips scans that
     // occur twice
     val missing =
-      (parts.flatMap(_.scanRules) ++ Seq(AggregateRule, runtimeJoins)).filterNot(methods.extraOptimizations.contains)
+      (parts.flatMap(_.scanRules) ++ Seq(AggregateRule, RuntimeJoinRule)).filterNot(methods.extraOptimizations.contains)
     if (missing.nonEmpty) methods.extraOptimizations ++= missing
     plan.foreachWithSubqueries {
       case scan: DataSourceV2ScanRelation => PlannedBefore.mark(scan)

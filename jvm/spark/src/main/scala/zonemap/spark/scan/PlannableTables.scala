@@ -37,6 +37,39 @@ private[zonemap] final class PlannableTables(process: SparkProcess) {
         }
     }
 
+  /**
+   * Returns a copy of `table`, pinned to the same state, that the index or Iceberg plans as a query with these options
+   * has it; `None` if `table` itself is so planned.
+   */
+  def forQuery(table: SparkTable, options: CaseInsensitiveStringMap): Option[SparkTable] =
+    around(decide(table, options), table)
+
+  /** Like [[forQuery]], for the target of a row-level command. */
+  def forCommand(target: SparkTable, options: CaseInsensitiveStringMap): Option[SparkTable] =
+    around(decideForCommand(target, options), target)
+
+  /**
+   * Like [[decide]], for the target of a row-level command. Its write uses the same Iceberg table, so the class of the
+   * table must be Iceberg's own: a subclass may make other commits, which a [[ZoneMapTable]] would not make (S176).
+   */
+  def decideForCommand(target: SparkTable, options: CaseInsensitiveStringMap): SwapDecision =
+    decide(target, options) match {
+      case SwapDecision.Swap(inner, _) if inner.getClass != classOf[BaseTable] || !isOn(options) =>
+        SwapDecision.Leave(SwapReason.NotAQueryScan)
+      case decision => decision
+    }
+
+  private def isOn(options: CaseInsensitiveStringMap): Boolean =
+    ZoneMapConf.read(SQLConf.get, options).exists(_.rowLevel)
+
+  private def around(decision: SwapDecision, table: SparkTable): Option[SparkTable] =
+    (decision, table.table()) match {
+      case (SwapDecision.Swap(inner, settings), _) =>
+        Some(SparkTables.copyAround(table, new ZoneMapTable(pinned(table, inner, settings))))
+      case (SwapDecision.Leave(_), ours: ZoneMapTable) => Some(SparkTables.copyAround(table, ours.stock()))
+      case (SwapDecision.Leave(_), _)                  => None
+    }
+
   /** The snapshot that `table` is pinned to, for a query with these settings. */
   def pinned(table: SparkTable, inner: BaseTable, settings: PlannerSettings): PinnedRelation = {
     process.use(settings)

@@ -3,7 +3,6 @@ package zonemap.spark.scan
 
 import scala.util.control.NonFatal
 
-import org.apache.iceberg.BaseTable
 import org.apache.iceberg.spark.source.SparkTable
 import org.apache.spark.sql.catalyst.plans.logical.{DeleteFromTable, DeleteFromTableWithFilters, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -12,7 +11,6 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.slf4j.LoggerFactory
 
 import zonemap.iceberg.plan.ZoneMapTable
-import zonemap.iceberg.settings.PlannerSettings
 
 /**
  * Replaces the Iceberg table of every relation that reads one by a [[ZoneMapTable]].
@@ -42,30 +40,14 @@ private[zonemap] final class SwapRule(tables: PlannableTables) extends Rule[Logi
 
   private def swap(relation: DataSourceV2Relation, table: SparkTable): LogicalPlan =
     try
-      (tables.decide(table, relation.options), table.table()) match {
-        case (SwapDecision.Swap(inner, settings), _) =>
-          replaced(relation, table, zoneMapTable(table, inner, settings), Swapped)
-        case (SwapDecision.Leave(_), ours: ZoneMapTable) => replaced(relation, table, ours.stock(), Unswapped)
-        case (SwapDecision.Leave(_), _)                  => relation
+      tables.forQuery(table, relation.options).fold(relation) { other =>
+        marked(relation.copy(table = other), isOurs = other.table().isInstanceOf[ZoneMapTable])
       }
     catch {
       case NonFatal(e) =>
         slf4j.warn(s"Zonemap: queries of ${table.name()} use Iceberg's planning: $e")
         relation
     }
-
-  private def replaced(
-      relation: DataSourceV2Relation,
-      table: SparkTable,
-      inner: BaseTable,
-      mark: String): DataSourceV2Relation =
-    relation.copy(table = SparkTables.copyAround(table, inner), options = withOption(relation.options, Marker, mark))
-
-  /** Creates the table that plans scans of the snapshot that `table` is pinned to. */
-  private def zoneMapTable(table: SparkTable, inner: BaseTable, settings: PlannerSettings): ZoneMapTable =
-    new ZoneMapTable(tables.pinned(table, inner, settings))
-
-  private def isSwapped(options: CaseInsensitiveStringMap): Boolean = options.containsKey(Marker)
 }
 
 private[zonemap] object SwapRule {
@@ -73,8 +55,12 @@ private[zonemap] object SwapRule {
 
   /** The key of the marker in a relation's options. */
   val Marker = "zonemap.swapped"
-  private val Swapped = "true"
-  private val Unswapped = "false"
+
+  private[scan] def isSwapped(options: CaseInsensitiveStringMap): Boolean = options.containsKey(Marker)
+
+  /** Marks a relation whose table was replaced, by a table that the index plans or by one that Iceberg plans. */
+  private[scan] def marked(relation: DataSourceV2Relation, isOurs: Boolean): DataSourceV2Relation =
+    relation.copy(options = withOption(relation.options, Marker, isOurs.toString))
 
   /** Returns a copy of the options with one entry added. */
   private[zonemap] def withOption(

@@ -20,17 +20,18 @@ class ZoneMapConfTest extends AnyFunSuite {
 
   test("nothing set: the defaults of the planner") {
     assert(
-      read() == Right(
-        ZoneMapConf(
-          enabled = true,
-          expressions = true,
-          staticJoins = true,
-          runtimeJoins = true,
-          topK = true,
-          limit = true,
-          aggregates = true,
-          shadowSample = 0,
-          PlannerSettings())))
+      read() == Right(ZoneMapConf(
+        enabled = true,
+        expressions = true,
+        staticJoins = true,
+        runtimeJoins = true,
+        topK = true,
+        limit = true,
+        aggregates = true,
+        rowLevel = true,
+        shadowSample = 0,
+        PlannerSettings()
+      )))
   }
 
   private type Pick = ZoneMapConf => Any
@@ -43,6 +44,7 @@ class ZoneMapConfTest extends AnyFunSuite {
     ("topK.enabled", "false", false, _.topK),
     ("limit.enabled", "false", false, _.limit),
     ("aggregates.enabled", "false", false, _.aggregates),
+    ("rowLevel.enabled", "false", false, _.rowLevel),
     ("steps.enabled", "true", true, _.planner.countSteps),
     ("shadow.enabled", "true", true, _.planner.shadow),
     ("shadow.sample", "0", 0.0, _.shadowSample),

@@ -84,7 +84,7 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
     val frame = byKeys("k.name = 'n14'")
     val plan = optimized(frame)
     assert(pruned(plan) == 1)
-    assert(runtime.runtimeJoins(plan).fastEquals(plan))
+    assert(RuntimeJoinRule(plan).fastEquals(plan))
     assert(rows(frame) == Seq("[14]"))
   }
 
@@ -97,7 +97,7 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
       condition.collect { case p: DynamicPruningSubquery => p }
     }
     assert(keysAsked.flatten.map(_.pruningKey.references.head.name).sorted == Seq("id", "s"))
-    assert(runtime.runtimeJoins(plan).fastEquals(plan))
+    assert(RuntimeJoinRule(plan).fastEquals(plan))
   }
 
   test("run time: a side that is broadcast gets no filter of another join, so that its keys prune the other side") {
@@ -124,7 +124,7 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
       sql(s"SELECT /*+ BROADCAST(k) */ f.id FROM $parted f JOIN $keys k ON f.id = k.k WHERE k.name IN ('n7', 'n14')")
     val plan = optimized(frame)
     assert(pruned(plan) == 1)
-    assert(runtime.runtimeJoins(plan).fastEquals(plan))
+    assert(RuntimeJoinRule(plan).fastEquals(plan))
     assert(rows(frame) == Seq("[14]", "[7]"))
     val scan = scans(plan).map(_.scan).collectFirst { case scan: KeyFilteredScan => scan }
     assert(scan.exists(_.notes.exists(_.matches("join pruning on id: 8 -> 2 files, [0-9.]+ KB -> [0-9.]+ KB"))))
@@ -167,33 +167,27 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
 
   test("run time: the rule is registered once, and again when a user has set other rules") {
     byKeys("k.name = 'n14'").queryExecution.optimizedPlan
-    assert(spark.experimental.extraOptimizations.count(_ == runtime.runtimeJoins) == 1)
+    assert(spark.experimental.extraOptimizations.count(_ == RuntimeJoinRule) == 1)
     spark.experimental.extraOptimizations = Nil
     assert(pruned(optimized(byKeys("k.name = 'n21'"))) == 1)
   }
 
   test("run time: a scan that occurs at two places of a plan gets no keys") {
     val plan = withConf("spark.sql.zonemap.join.runtime.enabled" -> "false")(optimized(byKeys("k.name = 'n14'")))
-    assert(pruned(plan) == 0 && pruned(runtime.runtimeJoins(plan)) == 1)
-    assert(pruned(runtime.runtimeJoins(Union(plan, plan))) == 0)
+    assert(pruned(plan) == 0 && pruned(RuntimeJoinRule(plan)) == 1)
+    assert(pruned(RuntimeJoinRule(Union(plan, plan))) == 0)
   }
 
   test("run time: a plan that comes with planned scans is left alone") {
     val planned = optimized(byKeys("k.name = 'n14'")).collect { case scan: DataSourceV2ScanRelation => scan }
     assert(planned.nonEmpty)
     val rule =
-      new RegisterScanRules(
-        spark,
-        runtime.parts,
-        runtime.runtimeJoins,
-        runtime.metrics,
-        runtime.runs,
-        runtime.unknownConfs)
+      new RegisterScanRules(spark, runtime.parts, runtime.metrics, runtime.runs, runtime.unknownConfs)
     planned.foreach(rule.apply(_))
     assert(planned.forall(PlannedBefore.isMarked))
     val fresh = optimized(byKeys("k.name = 'n14'")).collect { case scan: DataSourceV2ScanRelation => scan }
     assert(!fresh.exists(PlannedBefore.isMarked))
-    def known = new PrunableScans(ofDelta = false, runtime.process.tables)
+    def known = new PrunableScans
     assert(fresh.exists(known.of(_).isRight) && !planned.exists(known.of(_).isRight))
   }
 
@@ -221,7 +215,7 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
         val merge = mergeOnRead("WHEN NOT MATCHED THEN INSERT (id, p, s) VALUES (s.k, 0, s.name)")
         val plan = merge.optimizedPlan
         assert(filtersOf(plan).map(_.getClass) == Seq(classOf[DynamicPruningExpression]))
-        assert(runtime.runtimeJoins(plan).fastEquals(plan))
+        assert(RuntimeJoinRule(plan).fastEquals(plan))
         val subqueries = collectWithSubqueries(merge.executedPlan) { case subquery: SubqueryExec => subquery }
         assert(subqueries.size == 1)
         assert(subqueries.flatMap(collectWithSubqueries(_) { case exchange: Exchange => exchange }).isEmpty)
