@@ -53,15 +53,19 @@ private[join] final class PrunableScans(ofDelta: Boolean, tables: PlannableTable
           .planned(scan.scan)
           .map(planned => new PrunableScan(ours.relation, ours.sparkTable, ours.table.baseName, planned.files))
           .toRight(PrunableScans.PlannedByIceberg)
-      case None => (if (ofDelta) ofTarget(scan.relation) else None).toRight(PrunableScans.PlannedByIceberg)
+      case None => (if (ofDelta) ofTarget(scan.relation, scan.scan) else None).toRight(PrunableScans.PlannedByIceberg)
     }
 
-  /** Returns the scan of a command's target. The command reads the snapshot that its table is pinned to. */
-  private def ofTarget(relation: DataSourceV2Relation): Option[PrunableScan] =
+  /**
+   * Returns the scan of a command's target. On Spark 4.0 the table may have another snapshot by now: keys prune files of
+   * its index only, and the bounds of a file are those of its rows in every snapshot (SOUNDNESS, S171).
+   */
+  private def ofTarget(relation: DataSourceV2Relation, scan: Scan): Option[PrunableScan] =
     for {
       target <- Option(RowLevelTables.mergeOnReadTarget(relation.table))
       if ReadOptions
         .readPinnedFiles(relation.options) && ZoneMapConf.read(SQLConf.get, relation.options).exists(_.runtimeJoins)
+      if IcebergScans.readsIdsOf(ForwardingScan.unwrapped(scan), SparkTables.schema(target))
       pinned <- pinnedTarget(target, relation)
       files <- pinned.liveFiles
     } yield new PrunableScan(relation, target, pinned.name, files)

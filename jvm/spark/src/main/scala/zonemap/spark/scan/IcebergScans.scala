@@ -4,8 +4,9 @@ package zonemap.spark.scan
 import scala.jdk.CollectionConverters._
 import scala.jdk.OptionConverters._
 
-import org.apache.iceberg.{BatchScan, FileFormat, FileScanTask}
+import org.apache.iceberg.{BatchScan, FileFormat, FileScanTask, Schema}
 import org.apache.iceberg.expressions.Expression
+import org.apache.iceberg.types.TypeUtil
 import org.apache.spark.sql.connector.read._
 
 import zonemap.iceberg.plan.{PlannedScan, ZoneMapBatchScan}
@@ -61,6 +62,18 @@ private[zonemap] object IcebergScans {
         methods.map(_.below.invoke(inner)).collect { case batch: BatchScan => batch.filter() }
       case _ => None
     }
+
+  /** True if each column that Iceberg's batch scan reads has the field id in `schema` that the scan reads it by. */
+  def readsIdsOf(scan: Scan, schema: Schema): Boolean = {
+    val ids = TypeUtil.indexByName(schema.asStruct())
+    methods.filter(_ => isFilterable(scan)).map(_.below.invoke(scan)).exists {
+      case batch: BatchScan =>
+        TypeUtil.indexByName(batch.schema().asStruct()).asScala.forall { case (name, id) =>
+          Option(ids.get(name)).forall(_ == id)
+        }
+      case _ => false
+    }
+  }
 
   /** Returns the planned tasks as Iceberg's own, one for each file; `None` if a task is of another kind. */
   def fileTasks(scan: Scan): Option[IndexedSeq[FileScanTask]] = {

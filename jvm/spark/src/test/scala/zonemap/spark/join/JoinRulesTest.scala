@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.spark.join
 
+import scala.jdk.CollectionConverters._
+
+import org.apache.iceberg.Schema
+import org.apache.iceberg.spark.Spark3Util
 import org.apache.iceberg.spark.source.SparkTable
+import org.apache.iceberg.types.Types
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.expressions.{DynamicPruning, DynamicPruningExpression, DynamicPruningSubquery}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Union}
@@ -14,8 +19,9 @@ import org.apache.spark.sql.execution.exchange.Exchange
 
 import zonemap.iceberg.plan.ZoneMapTable
 import zonemap.spark.SharedSession
+import zonemap.spark.aggregate.UnplannedScan
 import zonemap.spark.runtime.RegisterScanRules
-import zonemap.spark.scan.PlannedBefore
+import zonemap.spark.scan.{IcebergScans, PlannedBefore}
 
 class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
 
@@ -151,6 +157,17 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
     sql(s"INSERT INTO $mixed SELECT /*+ COALESCE(1) */ id, 1, CAST(id AS STRING) FROM RANGE(50, 60)")
     assert(read(14) == ((Seq("[14]"), Seq(ColumnarSupportMode.PARTITION_DEFINED))))
     assert(read(56) == ((Seq("[56]"), Seq(ColumnarSupportMode.PARTITION_DEFINED))))
+  }
+
+  test("run time: a command's target is pruned only by the field ids that its scan reads") {
+    val scan = scans(optimized(sql(s"SELECT id, s FROM $fact"))).head.scan
+    val schema = Spark3Util.loadIcebergTable(spark, fact).schema()
+    val exchanged = schema.columns().asScala.map { column =>
+      Types.NestedField.from(column).withId(schema.columns().size + 1 - column.fieldId()).build()
+    }
+    assert(IcebergScans.readsIdsOf(scan, schema))
+    assert(!IcebergScans.readsIdsOf(scan, new Schema(exchanged.asJava)))
+    assert(!IcebergScans.readsIdsOf(UnplannedScan(scan.readSchema()), schema))
   }
 
   test("run time: only where a broadcast is to be expected, and one that Spark's own confs allow") {
