@@ -5,8 +5,10 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-builtin-rules
 
 VERSION := $(shell sed -n 's/^version = "\(.*\)"$$/\1/p' pyproject.toml)
-JAR := dist/zonemap-spark-4.1_2.13-$(VERSION).jar
-INGEST_JAR := dist/zonemap-ingest-spark-4.1_2.13-$(VERSION).jar
+# The minor versions of Spark that jars are built for.
+MINORS := $(shell sed -n 's/^SPARK_MINORS = (\(.*\))/\1/p' python/zonemap/common/version.py | tr -d '",')
+BUILT := $(foreach minor,$(MINORS),dist/zonemap-spark-$(minor)_2.13-$(VERSION).jar \
+  dist/zonemap-ingest-spark-$(minor)_2.13-$(VERSION).jar)
 WHEEL := dist/zonemap-$(VERSION)-py3-none-any.whl
 VENV := .venv
 BIN := $(VENV)/bin
@@ -30,7 +32,7 @@ PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/
 # sbt, pip and Maven run in parallel
 MAKEFLAGS += --jobs=3
 
-.PHONY: help setup jars jar wheel demo test test-jvm test-python campaign docs docs-site lint check format bench-planning bench-matrix bench-aggregates bench-dml bench-kernel bench-pruning bench-footers bench-tpch bench-atlas bench-strategies bench-report clean tools demo-ingest soak-ingest bench-ingest guards bench-pyiceberg bench-serve bench-load soak faults simulate soundness
+.PHONY: help setup jars jar wheel demo test test-jvm test-matrix test-python campaign docs docs-site lint check format bench-planning bench-matrix bench-aggregates bench-dml bench-kernel bench-pruning bench-footers bench-tpch bench-atlas bench-strategies bench-report clean tools demo-ingest soak-ingest bench-ingest guards bench-pyiceberg bench-serve bench-load soak faults simulate soundness
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -39,7 +41,7 @@ setup: $(BIN)/.wheel $(JARS)/.fetched $(DBT)/.installed ## everything demo and t
 
 jars: $(JARS)/.fetched ## fetch the jars of dev/jars.txt into build/jars
 
-jar: $(JAR) $(INGEST_JAR) ## build the jars of the Spark extension and of append ingestion into dist
+jar: $(BUILT) ## build the jars of the Spark extension and of append ingestion into dist, for each minor of Spark
 
 wheel: $(WHEEL) ## build the Python wheel, with the jars inside, into dist
 
@@ -66,6 +68,9 @@ test: setup $(ARCHIVE) ## all tests, against the built wheel and its jar; the la
 	rm -rf $(REPORTS)
 	$(BIN)/python dev/run_tests.py jvm python
 	$(BIN)/python dev/count_tests.py $(REPORTS)
+
+test-matrix: setup ## suites of tests/ on each Spark, in environments of their own: SPARK=4.0 FEATURE=Joins; writes docs/reference/compatibility.md
+	$(BIN)/python dev/test_matrix.py $(if $(SPARK),--spark $(SPARK)) $(if $(FEATURE),--feature "$(FEATURE)")
 
 test-jvm: $(BIN)/.requirements ## the Scala tests only
 	rm -rf $(REPORTS)
@@ -205,12 +210,12 @@ $(QUICK_FILES): $(shell find tests/support/java -name '*.java') $(wildcard tests
 $(ARCHIVE): $(BIN)/.requirements $(JARS)/.fetched $(QUICK_FILES) tests/support/archive.py
 	-cd tests && ZONEMAP_TEST_JARS="$${ZONEMAP_TEST_JARS:-$(CURDIR)/$(JARS)}" ../$(BIN)/python -m support.archive ../$@
 
-$(JAR) $(INGEST_JAR) &: $(JVM_SOURCES) | tools
-	dev/sbt insight/assembly ingestSpark/assembly
+$(BUILT) &: $(JVM_SOURCES) | tools
+	dev/sbt insight/assembly ingestSpark/assembly insight40/assembly ingestSpark40/assembly
 	mkdir -p dist
-	cp jvm/insight/target/scala-2.13/$(notdir $(JAR)) jvm/ingest-spark/target/scala-2.13/$(notdir $(INGEST_JAR)) dist
+	cp $(foreach jar,$(notdir $(BUILT)),$$(find jvm -name $(jar))) dist
 
-$(WHEEL): $(JAR) $(INGEST_JAR) $(PYTHON_SOURCES) $(BIN)/.requirements
+$(WHEEL): $(BUILT) $(PYTHON_SOURCES) $(BIN)/.requirements
 	$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
 	touch $@
 

@@ -89,29 +89,30 @@ lazy val iceberg = (project in file("jvm/iceberg"))
     libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql)
   )
 
+/** The planner's sources, and those that are written in another way for each minor version of Spark. */
+def sourcesFor(minor: String): Seq[Setting[_]] = Seq(
+  name := "zonemap-spark",
+  Compile / unmanagedSourceDirectories += sourceDirectory.value / "main" / s"spark-$minor",
+  buildInfoPackage := "zonemap.spark",
+  buildInfoObject := "Build",
+  buildInfoKeys := Seq[BuildInfoKey](version, "sparkMinor" -> minor)
+)
+
 lazy val spark = (project in file("jvm/spark"))
   .enablePlugins(BuildInfoPlugin)
   .dependsOn(iceberg % "compile->compile;test->test;provided->provided")
-  .settings(testSettings)
-  .settings(
-    name := "zonemap-spark",
-    // What is written in another way for each minor version of Spark.
-    Compile / unmanagedSourceDirectories += baseDirectory.value / "src" / "main" / s"spark-$sparkMinor",
-    libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql),
-    buildInfoPackage := "zonemap.spark",
-    buildInfoObject := "Build",
-    buildInfoKeys := Seq[BuildInfoKey](version, "sparkMinor" -> sparkMinor)
-  )
+  .settings(testSettings, sourcesFor(sparkMinor))
+  .settings(libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql))
 
 /** A thin jar of the classes in some packages: nothing that Spark ships is bundled, and nothing of the other jar. */
-def jarOf(artifact: String, packages: String*): Seq[Setting[_]] = Seq(
+def jarOf(artifact: String, minor: String, packages: String*): Seq[Setting[_]] = Seq(
   Compile / resourceGenerators += Def.task {
     val license = (Compile / resourceManaged).value / "META-INF" / "LICENSE"
     IO.copyFile((ThisBuild / baseDirectory).value / "LICENSE", license)
     Seq(license)
   }.taskValue,
   assembly / assemblyOption ~= (_.withIncludeScala(false)),
-  assembly / assemblyJarName := s"zonemap-$artifact-${sparkMinor}_2.13-${version.value}.jar",
+  assembly / assemblyJarName := s"zonemap-$artifact-${minor}_2.13-${version.value}.jar",
   assembly / assemblyRepeatableBuild := true,
   // The default strategy renames licenses.
   assembly / assemblyMergeStrategy := {
@@ -132,11 +133,13 @@ lazy val server = (project in file("jvm/server"))
   .settings(testSettings)
   .settings(name := "zonemap-server", libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql, sqliteJdbc))
 
+val ofPlanner = Seq("core", "iceberg", "spark", "insight", "server")
+
 // The jar of the planner also has the server, which diagnosis cannot name: it is on the class path of the jar alone.
 lazy val insight = (project in file("jvm/insight"))
   .dependsOn(spark % "compile->compile;test->test;provided->provided", server % "runtime->compile")
   .settings(testSettings)
-  .settings(jarOf("spark", "core", "iceberg", "spark", "insight", "server"))
+  .settings(jarOf("spark", sparkMinor, ofPlanner: _*))
   .settings(name := "zonemap-insight")
 
 lazy val ingest = (project in file("jvm/ingest"))
@@ -183,10 +186,39 @@ lazy val ingestSpark = (project in file("jvm/ingest-spark"))
     spark % "compile->compile;test->test;provided->provided",
     ingestKafka % "compile->compile;test->test;provided->provided")
   .settings(testSettings)
-  .settings(jarOf("ingest-spark", "ingest"))
+  .settings(jarOf("ingest-spark", sparkMinor, "ingest"))
   .settings(
     name := "zonemap-ingest-spark",
     Test / javaOptions += kafkaBrokerOption((ingestKafka / update).value.select(configurationFilter(Broker.name))))
+
+/**
+ * A module of jvm/ once more, for Spark 4.0: its sources are compiled against another Spark and another runtime of
+ * Iceberg. The modules without a type of Spark are compiled once. `make test-matrix` tests the jars.
+ */
+def forSpark40(id: String, module: String): Project =
+  Project(id, file(s"jvm/$module/target/spark-4.0"))
+    .settings(
+      sourceDirectory := (ThisBuild / baseDirectory).value / "jvm" / module / "src",
+      Test / unmanagedSources := Nil,
+      libraryDependencies ++= Seq(icebergSparkRuntime40, sparkSql40))
+
+lazy val spark40 = forSpark40("spark40", "spark")
+  .enablePlugins(BuildInfoPlugin)
+  .dependsOn(iceberg)
+  .settings(testSettings, sourcesFor(sparkMinor40))
+  .settings(
+    Test / unmanagedSources := Seq("SharedSession.scala", "scan/PinnedSnapshotsTest.scala")
+      .map(sourceDirectory.value / "test" / "scala" / "zonemap" / "spark" / _))
+
+lazy val insight40 = forSpark40("insight40", "insight")
+  .dependsOn(spark40, server % "runtime->compile")
+  .settings(jarOf("spark", sparkMinor40, ofPlanner: _*))
+  .settings(name := "zonemap-insight")
+
+lazy val ingestSpark40 = forSpark40("ingestSpark40", "ingest-spark")
+  .dependsOn(spark40, ingestKafka)
+  .settings(jarOf("ingest-spark", sparkMinor40, "ingest"))
+  .settings(name := "zonemap-ingest-spark")
 
 /** Tests of the whole: its floors, its state, its reference pages. */
 lazy val house = (project in file("jvm/house"))
@@ -256,4 +288,5 @@ lazy val benchmarks = (project in file("benchmarks"))
 
 lazy val root = (project in file("."))
   .aggregate(core, iceberg, server, spark, insight, ingest, ingestKafka, ingestSpark, house)
+  .aggregate(spark40, insight40, ingestSpark40)
   .settings(name := "zonemap", publish / skip := true)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts the two jars and the long description, README.md with absolute links, into the wheel."""
+"""Puts the jars and the long description, README.md with absolute links, into the wheel."""
 
 from __future__ import annotations
 
 import re
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +16,22 @@ _RELATIVE = re.compile(r"\]\((?![a-z]+:|#)")
 
 
 class JarBuildHook(BuildHookInterface):
-    """Force-includes the two jars of this version that ``make jar`` leaves in ``dist/``."""
+    """Force-includes the jars of this version that ``make jar`` leaves in ``dist/``: two for each minor of Spark."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Adds the jars to the wheel's files, or ends the build with one line."""
         release = self.metadata.version
-        for artifact in ("zonemap-spark", "zonemap-ingest-spark"):
-            jars = sorted((Path(self.root) / "dist").glob(f"{artifact}-*-{release}.jar"))
-            if len(jars) != 1:
-                found = ", ".join(jar.name for jar in jars) or "none"
-                raise SystemExit(
-                    f"zonemap: Cannot build the wheel: one dist/{artifact}-*-{release}.jar is needed, "
-                    f"found {found}. Run 'make jar' first."
-                )
-            build_data["force_include"][str(jars[0])] = f"zonemap/jars/{jars[0].name}"
+        for artifact, minor in product(("zonemap-spark", "zonemap-ingest-spark"), self._minors()):
+            jar = Path(self.root) / "dist" / f"{artifact}-{minor}_2.13-{release}.jar"
+            if not jar.is_file():
+                raise SystemExit(f"zonemap: Cannot build the wheel: dist/{jar.name} is missing. Run 'make jar' first.")
+            build_data["force_include"][str(jar)] = f"zonemap/jars/{jar.name}"
+
+    def _minors(self) -> list[str]:
+        """Returns the minor versions of Spark, which ``zonemap.common.version`` lists."""
+        text = (Path(self.root) / "python" / "zonemap" / "common" / "version.py").read_text("utf-8")
+        listed = re.search(r"^SPARK_MINORS = \((.+)\)$", text, re.MULTILINE)
+        return re.findall(r'"([^"]+)"', listed[1]) if listed else []
 
 
 class DescriptionHook(MetadataHookInterface):

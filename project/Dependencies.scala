@@ -10,13 +10,22 @@ object Dependencies {
   val sparkMinor: String = sparkVersion.split('.').take(2).mkString(".")
 
   /** That of the first Iceberg runtime in dev/jars.txt; -Diceberg.version=X builds against another. */
-  val icebergVersion: String = sys.props.getOrElse(
-    "iceberg.version", {
-      val runtime = s"org.apache.iceberg:iceberg-spark-runtime-${sparkMinor}_2.13:"
-      val listed = IO.readLines(file("dev/jars.txt")).find(_.startsWith(runtime))
-      listed.getOrElse(sys.error(s"Cannot find '$runtime' in dev/jars.txt. Add the runtime to build against."))
-        .stripPrefix(runtime)
-    })
+  val icebergVersion: String = sys.props.getOrElse("iceberg.version", listed(sparkMinor))
+
+  /** The version of the first runtime for this minor of Spark in dev/jars.txt. */
+  private def listed(minor: String): String = {
+    val runtime = s"org.apache.iceberg:iceberg-spark-runtime-${minor}_2.13:"
+    val found = IO.readLines(file("dev/jars.txt")).find(_.startsWith(runtime))
+    found.getOrElse(sys.error(s"Cannot find '$runtime' in dev/jars.txt. Add the runtime to build against."))
+      .stripPrefix(runtime)
+  }
+
+  /** The other Spark that the planner and ingestion are compiled for, with Iceberg's runtime for it. */
+  val sparkVersion40 = "4.0.4"
+  val sparkMinor40 = "4.0"
+  val sparkSql40 = "org.apache.spark" %% "spark-sql" % sparkVersion40 % Provided
+  val icebergSparkRuntime40 =
+    "org.apache.iceberg" % s"iceberg-spark-runtime-${sparkMinor40}_2.13" % listed(sparkMinor40) % Provided
 
   // The engine we extend; the user's Spark brings it, and with it zstd-jni.
   val sparkSql = "org.apache.spark" %% "spark-sql" % sparkVersion % Provided

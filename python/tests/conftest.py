@@ -4,12 +4,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from zonemap.common import version
 from zonemap.session import conf_sources, configuration, confs, spark_installation
+from zonemap.session import jar as jar_module
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -47,13 +49,10 @@ def spark_version(monkeypatch: pytest.MonkeyPatch) -> Callable[[str | None], Non
 @pytest.fixture(autouse=True)
 def jar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Stands in for the jars of the wheel, so that these tests also run from the source tree; that of the extension."""
-    paths = [
-        tmp_path / f"{name}-4.1_2.13-{version.__version__}.jar" for name in ("zonemap-spark", "zonemap-ingest-spark")
-    ]
-    for path in paths:
-        path.touch()
-    monkeypatch.setattr(configuration, "jar_path", lambda *, ingest=False: paths[ingest])
-    return paths[0]
+    for artifact, minor in product(("zonemap-spark", "zonemap-ingest-spark"), version.SPARK_MINORS):
+        (tmp_path / f"{artifact}-{minor}_2.13-{version.__version__}.jar").touch()
+    monkeypatch.setattr(jar_module, "JARS", tmp_path)
+    return tmp_path / f"zonemap-spark-4.1_2.13-{version.__version__}.jar"
 
 
 def listed(options: dict[str, object], key: str) -> list[str]:

@@ -13,6 +13,7 @@ import pytest
 from conftest import ROOT
 
 import zonemap
+from zonemap.common.version import SPARK_MINORS
 
 #: The jars of the wheel, each with classes that users name or that ServiceLoader finds.
 JARS = {
@@ -31,6 +32,8 @@ PACKAGES = {
     "zonemap-ingest-spark": ("zonemap/ingest/",),
 }
 
+MINORS = pytest.mark.parametrize("minor", SPARK_MINORS)
+
 
 @pytest.fixture(scope="module")
 def wheel() -> zipfile.ZipFile:
@@ -39,16 +42,16 @@ def wheel() -> zipfile.ZipFile:
     return zipfile.ZipFile(path)
 
 
-def jar_name(artifact: str) -> str:
-    return f"{artifact}-4.1_2.13-{zonemap.__version__}.jar"
+def jar_name(artifact: str, minor: str) -> str:
+    return f"{artifact}-{minor}_2.13-{zonemap.__version__}.jar"
 
 
-def entries(wheel: zipfile.ZipFile, artifact: str) -> set[str]:
-    with wheel.open(f"zonemap/jars/{jar_name(artifact)}") as file, zipfile.ZipFile(file) as jar:
+def entries(wheel: zipfile.ZipFile, artifact: str, minor: str) -> set[str]:
+    with wheel.open(f"zonemap/jars/{jar_name(artifact, minor)}") as file, zipfile.ZipFile(file) as jar:
         return set(jar.namelist())
 
 
-def test_the_wheel_holds_the_package_and_two_jars_and_nothing_else(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_holds_the_package_and_two_jars_a_spark_and_nothing_else(wheel: zipfile.ZipFile) -> None:
     names = {name for name in wheel.namelist() if not name.endswith("/")}
     sources = ROOT / "python" / "zonemap"
     expected = {
@@ -56,31 +59,40 @@ def test_the_wheel_holds_the_package_and_two_jars_and_nothing_else(wheel: zipfil
         for path in sources.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    expected |= {f"zonemap/jars/{jar_name(artifact)}" for artifact in JARS}
+    expected |= {f"zonemap/jars/{jar_name(artifact, minor)}" for artifact in JARS for minor in SPARK_MINORS}
     assert {name for name in names if ".dist-info/" not in name} == expected
     assert {name.rpartition("/")[2] for name in names if "/licenses/" in name} == {"LICENSE", "NOTICE"}
 
 
+@MINORS
 @pytest.mark.parametrize("artifact", JARS)
-def test_the_jars_of_the_wheel_are_those_of_dist(wheel: zipfile.ZipFile, artifact: str) -> None:
-    name = jar_name(artifact)
+def test_the_jars_of_the_wheel_are_those_of_dist(wheel: zipfile.ZipFile, artifact: str, minor: str) -> None:
+    name = jar_name(artifact, minor)
     assert wheel.read(f"zonemap/jars/{name}") == (ROOT / "dist" / name).read_bytes()
 
 
+@MINORS
 @pytest.mark.parametrize("artifact", JARS)
-def test_each_jar_holds_the_classes_of_its_modules_only(wheel: zipfile.ZipFile, artifact: str) -> None:
-    classes = {entry for entry in entries(wheel, artifact) if entry.endswith(".class")}
+def test_each_jar_holds_the_classes_of_its_modules_only(wheel: zipfile.ZipFile, artifact: str, minor: str) -> None:
+    classes = {entry for entry in entries(wheel, artifact, minor) if entry.endswith(".class")}
     assert {f"{name}.class" for name in JARS[artifact]} <= classes
     assert {entry for entry in classes if not entry.startswith(PACKAGES[artifact])} == set()
 
 
-def test_the_jar_of_the_planner_names_nothing_of_append_ingestion(wheel: zipfile.ZipFile) -> None:
-    assert {entry for entry in entries(wheel, "zonemap-spark") if "ingest" in entry.lower()} == set()
+def test_the_wheel_has_at_most_20_megabytes() -> None:
+    wheel = ROOT / "dist" / f"zonemap-{zonemap.__version__}-py3-none-any.whl"
+    assert wheel.stat().st_size <= 20_000_000
 
 
+@MINORS
+def test_the_jar_of_the_planner_names_nothing_of_append_ingestion(wheel: zipfile.ZipFile, minor: str) -> None:
+    assert {entry for entry in entries(wheel, "zonemap-spark", minor) if "ingest" in entry.lower()} == set()
+
+
+@MINORS
 @pytest.mark.parametrize("artifact", JARS)
-def test_each_jar_holds_the_license(wheel: zipfile.ZipFile, artifact: str) -> None:
-    with wheel.open(f"zonemap/jars/{jar_name(artifact)}") as file, zipfile.ZipFile(file) as jar:
+def test_each_jar_holds_the_license(wheel: zipfile.ZipFile, artifact: str, minor: str) -> None:
+    with wheel.open(f"zonemap/jars/{jar_name(artifact, minor)}") as file, zipfile.ZipFile(file) as jar:
         assert jar.read("META-INF/LICENSE") == (ROOT / "LICENSE").read_bytes()
 
 
@@ -117,5 +129,5 @@ def test_without_a_jar_the_build_ends_with_one_line(tmp_path: Path) -> None:
     assert answer.returncode != 0
     last = answer.stderr.strip().splitlines()
     assert len(last) == 1
-    wanted = f"one dist/zonemap-spark-*-{zonemap.__version__}.jar is needed"
+    wanted = f"dist/zonemap-spark-4.1_2.13-{zonemap.__version__}.jar is missing"
     assert last[0].startswith(f"zonemap: Cannot build the wheel: {wanted}")

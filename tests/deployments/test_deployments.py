@@ -313,4 +313,4 @@ def test_spark_connect(folder: Path) -> None:
 
 def test_the_newer_iceberg(folder: Path) -> None:
     """The same product jar with the newer Iceberg of dev/jars.txt."""
-    check_whole(run(Deployment("H", confs(folder, **jars(iceberg(session.NEWER), ours()))), folder))
+    check_whole(run(Deployment("H", confs(folder, **jars(iceberg(session.NEWER[0]), ours()))), folder))

@@ -8,15 +8,18 @@ import re
 import shutil
 from pathlib import Path
 
+import pyspark
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 #: True: the suites run with Iceberg alone, to check the tests themselves, and assert nothing about the product.
 STOCK = os.environ.get("ZONEMAP_TEST_STOCK") == "1"
 ROOT = Path(__file__).resolve().parents[2]
-RUNTIME = "iceberg-spark-runtime-4.1_2.13"
-#: Versions of Iceberg's runtime in dev/jars.txt: first the version that the build uses, then the newer version.
-BUILT_AGAINST, NEWER = re.findall(
+#: (major, minor) of Spark.
+SPARK = tuple(map(int, pyspark.__version__.split(".")[:2]))
+RUNTIME = "iceberg-spark-runtime-{}.{}_2.13".format(*SPARK)
+#: Versions of Iceberg's runtime in dev/jars.txt: first the version that the build uses, then newer versions.
+BUILT_AGAINST, *NEWER = re.findall(
     rf"^org\.apache\.iceberg:{RUNTIME}:(.+)$", (ROOT / "dev" / "jars.txt").read_text(), re.M
 )
 ICEBERG = os.environ.get("ZONEMAP_TEST_ICEBERG", BUILT_AGAINST)

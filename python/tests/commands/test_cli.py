@@ -24,7 +24,6 @@ from zonemap.commands import cli, doctor, sessions
 from zonemap.commands.output_format import TableOutput
 from zonemap.common import optional_packages
 from zonemap.common.errors import (
-    JarNotFoundError,
     UnsupportedSparkError,
     ZonemapError,
     ZonemapWarning,
@@ -94,24 +93,16 @@ def test_a_name_of_before_is_refused_with_the_name_of_today(old: str) -> None:
     assert cli.RENAMED[old] in cli.cli.commands
 
 
-def test_jar_path_prints_the_path(monkeypatch: pytest.MonkeyPatch, jar: Path) -> None:
-    monkeypatch.setattr(cli, "jar_path", lambda *, ingest: f"{jar} {ingest}")
-    assert RUNNER.invoke(cli.cli, ["jar-path"]).output == f"{jar} False\n"
-    assert RUNNER.invoke(cli.cli, ["jar-path", "--ingest"]).output == f"{jar} True\n"
-
-
 def test_a_missing_jar_is_one_line_and_exit_code_2(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], jar: Path
 ) -> None:
-    def missing(*, ingest: bool) -> Path:
-        raise JarNotFoundError("Cannot find jar 'x': gone. Install it.")
-
-    monkeypatch.setattr(cli, "jar_path", missing)
+    jar.unlink()
     monkeypatch.setattr(sys, "argv", ["zonemap", "jar-path"])
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert ended.value.code == 2
-    assert capsys.readouterr().err == "zonemap: Cannot find jar 'x': gone. Install it.\n"
+    refusal = capsys.readouterr().err
+    assert refusal.startswith(f"zonemap: Cannot find jar '{jar}': ") and refusal.count("\n") == 1
 
 
 def test_an_error_of_spark_is_one_line_and_a_defect_keeps_its_stack(
@@ -230,7 +221,8 @@ def test_doctor_waits_for_java_for_some_time_only(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    ("version", "state"), [("4.1.3", "ok"), ("4.1.0", "ok"), ("4.0.1", "failed"), ("4.10.0", "failed"), ("x", "failed")]
+    ("version", "state"),
+    [("4.1.3", "ok"), ("4.1.0", "ok"), ("4.0.1", "ok"), ("3.5.6", "failed"), ("4.10.0", "failed"), ("x", "failed")],
 )
 def test_doctor_compares_versions_as_numbers(spark_version: Any, version: str, state: str) -> None:
     spark_version(version)
@@ -280,10 +272,19 @@ def test_tables_print_no_minus_one_for_a_number_that_is_not_known() -> None:
 
 
 def test_commands_name_an_unsupported_spark(spark_version: Any) -> None:
-    spark_version("4.0.1")
+    spark_version("3.5.6")
     result = RUNNER.invoke(cli.cli, ["index-status", "t"])
     assert isinstance(result.exception, UnsupportedSparkError)
-    assert "Spark '4.0.1': the jar of zonemap" in str(result.exception)
+    assert "Spark '3.5.6': zonemap" in str(result.exception)
+
+
+@pytest.mark.parametrize(("arguments", "minor"), [([], "4.1"), (["--spark", "4.0"], "4.0"), (["--ingest"], "4.1")])
+def test_jar_path_prints_the_jar_for_a_spark(spark_version: Any, arguments: list[str], minor: str) -> None:
+    spark_version("4.1.3")
+    result = RUNNER.invoke(cli.cli, ["jar-path", *arguments])
+    assert f"-spark-{minor}_2.13-" in result.output and result.output.strip().endswith(".jar")
+    refused = RUNNER.invoke(cli.cli, ["jar-path", "--spark", "3.5"])
+    assert refused.exit_code == 2 and "'4.1', '4.0'" in refused.output
 
 
 @pytest.mark.parametrize("arguments", [["--conf", "spark.x=y"], ["--remote", "sc://h:1"], ["--session"]])

@@ -307,20 +307,20 @@ def test_what_is_no_builder_is_refused(value: Any) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("version", ["3.5.6", "4.0.1", "4.2.0", "4.10.0", "5.1.0.dev0"])
+@pytest.mark.parametrize("version", ["3.5.6", "4.2.0", "4.10.0", "5.1.0.dev0"])
 def test_iceberg_for_another_spark_is_refused_and_nothing_changes(version: str, spark_version: Any) -> None:
     spark_version(version)
     builder = classic().config("spark.x", "y")
     with pytest.raises(UnsupportedSparkError) as caught:
         configure(builder, iceberg="1.11.0", upkeep="persist")
     assert str(caught.value) == (
-        f"Cannot add zonemap to Spark '{version}': the jar of zonemap {__version__} is built for Spark 4.1. "
+        f"Cannot add zonemap to Spark '{version}': zonemap {__version__} has jars for Spark 4.1 and 4.0. "
         "Install Spark 4.1: pip install 'pyspark==4.1.*'."
     )
     assert builder._options == {"spark.x": "y"}
 
 
-@pytest.mark.parametrize("version", ["3.5.6", "4.0.1", "4.2.0"])
+@pytest.mark.parametrize("version", ["3.5.6", "4.2.0"])
 def test_without_iceberg_a_session_of_another_spark_runs_without_zonemap(version: str, spark_version: Any) -> None:
     spark_version(version)
     builder = classic()
@@ -330,10 +330,26 @@ def test_without_iceberg_a_session_of_another_spark_runs_without_zonemap(version
     assert caught[0].filename == __file__
 
 
-@pytest.mark.parametrize("version", ["4.1.0", "4.1.3", "4.1.0.dev0", None])
-def test_the_supported_spark_and_an_unknown_one_are_configured(version: str | None, spark_version: Any) -> None:
+@pytest.mark.parametrize(
+    ("version", "minor"),
+    [
+        ("4.1.0", "4.1"),
+        ("4.1.3", "4.1"),
+        ("4.1.0.dev0", "4.1"),
+        ("4.0.4", "4.0"),
+        ("4.0.1-amzn-0", "4.0"),
+        (None, "4.1"),
+    ],
+)
+def test_a_supported_spark_and_an_unknown_one_get_the_jars_for_it(
+    version: str | None, minor: str, spark_version: Any
+) -> None:
     spark_version(version)
-    assert listed(configure(classic(), iceberg="1.11.0")._options, confs.EXTENSIONS) == BOTH
+    options = configure(classic(), iceberg="1.11.0", ingest=True)._options
+    assert listed(options, confs.EXTENSIONS) == BOTH
+    names = [Path(path).name for path in listed(options, confs.JARS)]
+    assert names == [f"{name}-{minor}_2.13-{__version__}.jar" for name in ("zonemap-spark", "zonemap-ingest-spark")]
+    assert options[confs.PACKAGES] == f"org.apache.iceberg:iceberg-spark-runtime-{minor}_2.13:1.11.0"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from zonemap.commands import diagnose, index, loops, queue, serve, sessions
 from zonemap.commands import doctor as checks
 from zonemap.commands.output_format import output_of
 from zonemap.common.errors import ZonemapError
-from zonemap.common.version import __version__
+from zonemap.common.version import SPARK_MINORS, __version__
 from zonemap.session import spark_errors
 from zonemap.session.jar import jar_path
 from zonemap.session.remote import address_of, server_of
@@ -50,9 +50,14 @@ def cli() -> None:
 
 @cli.command("jar-path")
 @click.option("--ingest", is_flag=True, help="Print the path of the jar of append ingestion.")
-def jar_path_command(ingest: bool) -> None:
+@click.option(
+    "--spark",
+    type=click.Choice(SPARK_MINORS),
+    help="The minor version of Spark that the jar is for; by default that of the installed Spark.",
+)
+def jar_path_command(ingest: bool, spark: str | None) -> None:
     """Print the path of the Spark extension's jar, for --jars or spark.jars."""
-    click.echo(jar_path(ingest=ingest))
+    click.echo(jar_path(ingest=ingest, spark=spark))
 
 
 @cli.command()

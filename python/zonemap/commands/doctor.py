@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from zonemap.common import optional_packages
-from zonemap.common.errors import JarNotFoundError, ProcedureError, ZonemapError
-from zonemap.common.version import SPARK_MINOR, __version__
+from zonemap.common.errors import JarNotFoundError, ZonemapError
+from zonemap.common.version import SPARK_MINORS, __version__
 from zonemap.index.namespace import index_status
 from zonemap.session import conf_sources, confs, spark_errors, spark_installation
 from zonemap.session.jar import jar_path
@@ -31,6 +31,7 @@ State = Literal["ok", "warning", "failed"]
 MINIMUM_JAVA = 17
 MINIMUM_PYTHON = (3, 11)
 ICEBERG_TESTED = ((1, 11), (1, 12))
+_SPARKS = [pair(minor) for minor in SPARK_MINORS]
 
 #: Longest time that Java may take to print its version.
 JAVA_SECONDS = 30.0
@@ -89,7 +90,7 @@ def _classic_checks(spark: SparkSession) -> list[Check]:
 
     found = driver_jvm.versions(spark)
     return [
-        _minor("Spark of the session", found["spark"] or "", [pair(SPARK_MINOR)]),
+        _minor("Spark of the session", found["spark"] or "", _SPARKS),
         _minor("Iceberg of the session", found["iceberg"] or "", list(ICEBERG_TESTED)),
         _extension(spark, "Start the session with zonemap.configure(SparkSession.builder)."),
     ]
@@ -97,28 +98,23 @@ def _classic_checks(spark: SparkSession) -> list[Check]:
 
 def _connect_checks(spark: SparkSession) -> list[Check]:
     start = f"Start the server with the zonemap jar and {confs.EXTENSIONS}={confs.EXTENSION_CLASS}."
-    return [_minor("Spark of the server", spark.version, [pair(SPARK_MINOR)]), _extension(spark, start)]
+    return [_minor("Spark of the server", spark.version, _SPARKS), _extension(spark, start)]
 
 
 def _extension(spark: SparkSession, advice: str) -> Check:
-    """Checks that the extension is named, loaded and active; an inactive extension has no procedures."""
+    """Checks that the extension is named and active; an inactive extension has no procedures."""
     if confs.EXTENSION_CLASS not in conf_sources.split_list(spark.conf.get(confs.EXTENSIONS, "")):
         return Check("extension", "failed", f"{confs.EXTENSIONS} does not name {confs.EXTENSION_CLASS}", advice)
     try:
         with spark_errors.unlogged():
-            procedures = spark.sql("SHOW PROCEDURES IN zonemap.system").count()
+            tables = len(index_status(spark))
+    except ZonemapError as error:
+        return Check("extension", "failed", "named, but not active", str(error))
     except Exception as error:
         if not spark_errors.is_of_spark(error):
             raise
-        found = f"named, but not loaded: {spark_errors.sentence(error)}"
-        return Check("extension", "failed", found, advice)
-    if procedures:
-        return Check("extension", "ok", f"active, {procedures} procedures")
-    try:
-        index_status(spark)
-    except ProcedureError as error:
-        return Check("extension", "failed", "loaded, but inactive", str(error))
-    return Check("extension", "failed", "loaded, but inactive", "A warning in the driver's log names the reason.")
+        return Check("extension", "failed", f"named, but not active: {spark_errors.sentence(error)}", advice)
+    return Check("extension", "ok", f"active, the driver knows {tables} tables")
 
 
 def _failure(name: str, error: Exception) -> Check:
@@ -159,9 +155,7 @@ def _java() -> Check:
 def _pyspark() -> Check:
     version = spark_installation.spark_version()
     if version is not None:
-        return _minor(
-            "PySpark", version, [pair(SPARK_MINOR)], f"Install it: pip install '{spark_installation.REQUIREMENT}'."
-        )
+        return _minor("PySpark", version, _SPARKS, f"Install it: pip install '{spark_installation.REQUIREMENT}'.")
     if util.find_spec("pyspark") is not None:
         return Check("PySpark", "warning", "installed, of an unknown version", "See 'zonemap doctor --session'.")
     return Check("PySpark", "failed", "not installed", f"Install it: {optional_packages.command('spark')}.")

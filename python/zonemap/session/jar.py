@@ -3,8 +3,12 @@
 
 from pathlib import Path
 
-from zonemap.common.errors import JarNotFoundError
-from zonemap.common.version import SCALA_BINARY, SPARK_MINOR, __version__
+from zonemap.common.errors import InvalidArgumentError, JarNotFoundError
+from zonemap.common.version import SCALA_BINARY, SPARK_MINORS, __version__
+from zonemap.session import spark_installation
+
+JARS = Path(__file__).resolve().parents[1] / "jars"
+"""The folder of the jars."""
 
 JAR_PREFIX = "zonemap-spark-"
 """First part of the file name of the extension's jar, the same in every version."""
@@ -13,17 +17,25 @@ INGEST_JAR_PREFIX = "zonemap-ingest-spark-"
 """First part of the file name of the jar of append ingestion."""
 
 
-def jar_path(*, ingest: bool = False) -> Path:
+def jar_path(*, ingest: bool = False, spark: str | None = None) -> Path:
     """Returns the absolute path of a jar, for ``spark.jars`` or ``--jars``.
 
     Args:
         ingest: True for the jar of append ingestion, which is added beside that of the extension.
+        spark: The minor version of Spark that the jar is for, such as "4.0"; None: that of the Spark that this process
+            would start.
 
     Raises:
+        InvalidArgumentError: no jar of this package is for this Spark.
         JarNotFoundError: the package was not installed from a wheel, so it contains no jar.
     """
+    minor = spark_installation.minor_of_jars() if spark is None else spark
+    if minor not in SPARK_MINORS:
+        raise InvalidArgumentError(
+            f"Cannot use spark={spark!r}: zonemap {__version__} has jars for Spark {spark_installation.MINORS}."
+        )
     prefix = INGEST_JAR_PREFIX if ingest else JAR_PREFIX
-    path = Path(__file__).resolve().parents[1] / "jars" / f"{prefix}{SPARK_MINOR}_{SCALA_BINARY}-{__version__}.jar"
+    path = JARS / f"{prefix}{minor}_{SCALA_BINARY}-{__version__}.jar"
     if not path.is_file():
         raise JarNotFoundError(
             f"Cannot find jar '{path}': this installation does not contain it. "

@@ -5,16 +5,20 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from importlib import util
 from pathlib import Path
 
 from zonemap.common.errors import UnsupportedSparkError
-from zonemap.common.version import SPARK_MINOR, __version__
+from zonemap.common.version import SPARK_MINOR, SPARK_MINORS, __version__
 
 _CORE_JAR = re.compile(r"spark-core_[0-9.]+-([0-9]+\.[0-9]+.*)\.jar")
 _PACKAGE_VERSION = re.compile(r"""^__version__[^=\n]*=\s*["']([^"']+)["']""", re.MULTILINE)
 
-#: The requirement of pip that installs the supported PySpark.
+#: The minor versions of Spark that this package has jars for, in words.
+MINORS = " and ".join(SPARK_MINORS)
+
+#: The requirement of pip that installs a supported PySpark.
 REQUIREMENT = f"pyspark=={SPARK_MINOR}.*"
 
 #: The requirement of pip that installs PySpark with the packages of a Spark Connect client.
@@ -39,9 +43,15 @@ def pair(version: str) -> tuple[int, int]:
     return (int(numbers[0]), int(numbers[1])) if len(numbers) == 2 else (0, 0)
 
 
-def is_supported(version: str, minor: str = SPARK_MINOR) -> bool:
-    """Returns True if a jar that is built for ``minor`` runs with this version of Spark."""
-    return pair(version) == pair(minor)
+def minor_of_jars() -> str:
+    """Returns the minor version of Spark that the jars of this process are for; the newest if none fits its Spark."""
+    version = spark_version()
+    return next((known for known in SPARK_MINORS if version is not None and pair(version) == pair(known)), SPARK_MINOR)
+
+
+def is_supported(version: str, minors: Sequence[str] = SPARK_MINORS) -> bool:
+    """Returns True if a jar that is built for one of these minor versions runs with this version of Spark."""
+    return any(pair(version) == pair(minor) for minor in minors)
 
 
 def unsupported(action: str, version: str, minor: str = SPARK_MINOR, jar: str | None = None) -> UnsupportedSparkError:
@@ -51,7 +61,7 @@ def unsupported(action: str, version: str, minor: str = SPARK_MINOR, jar: str | 
         action: The beginning of the message, before the version.
         version: The version of Spark.
         minor: The minor version of Spark that the jar is built for.
-        jar: The jar; None: the jar of this package.
+        jar: The jar; None: the jars of this package.
     """
     home = os.environ.get("SPARK_HOME")
     remedy = (
@@ -59,15 +69,22 @@ def unsupported(action: str, version: str, minor: str = SPARK_MINOR, jar: str | 
         if home and _of_home(Path(home)) is not None
         else f"Install Spark {minor}: pip install 'pyspark=={minor}.*'"
     )
-    named = f"the jar of zonemap {__version__}" if jar is None else f"the jar '{jar}'"
-    return UnsupportedSparkError(f"Cannot {action} '{version}': {named} is built for Spark {minor}. {remedy}.")
+    named = f"zonemap {__version__} has jars for Spark {MINORS}"
+    why = named if jar is None else f"the jar '{jar}' is built for Spark {minor}"
+    return UnsupportedSparkError(f"Cannot {action} '{version}': {why}. {remedy}.")
 
 
-def require_supported(action: str, minor: str = SPARK_MINOR, jar: str | None = None) -> None:
-    """Raises an UnsupportedSparkError if this process would start another Spark than the jar is built for."""
+def require_supported(action: str, minor: str | None = None, jar: str | None = None) -> None:
+    """Raises an UnsupportedSparkError if this process would start another Spark than the jar is built for.
+
+    Args:
+        action: The beginning of the message, before the version.
+        minor: The minor version of Spark that the jar is built for; None: a jar of this package.
+        jar: The jar; None: the jars of this package.
+    """
     version = spark_version()
-    if version is not None and not is_supported(version, minor):
-        raise unsupported(action, version, minor, jar)
+    if version is not None and not is_supported(version, (minor or minor_of_jars(),)):
+        raise unsupported(action, version, minor or SPARK_MINOR, jar)
 
 
 def _of_home(home: Path) -> str | None:

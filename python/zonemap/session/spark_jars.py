@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from zonemap.common import argument_checks
 from zonemap.common.errors import InvalidArgumentError
-from zonemap.common.version import SCALA_BINARY, SPARK_MINOR
+from zonemap.common.version import SCALA_BINARY
 from zonemap.session import spark_installation
 from zonemap.session.conf_sources import split_list
 from zonemap.session.jar import JAR_PREFIX
@@ -32,10 +32,10 @@ class Target(NamedTuple):
     Attributes:
         spark: The minor version of Spark, such as "4.1".
         scala: The binary version of Scala, such as "2.13".
-        jar: The jar whose name has the two versions; None for the jar of this package, or if no name has them.
+        jar: The jar whose name has the two versions; None for a jar of this package, or if no name has them.
     """
 
-    spark: str = SPARK_MINOR
+    spark: str
     scala: str = SCALA_BINARY
     jar: str | None = None
 
@@ -76,10 +76,11 @@ def target_of(own: Iterable[str], around: Iterable[str]) -> Target:
     given = list(own)
     named = next((found for path in (*given, *around) if (found := _target(path, JAR_PREFIX)) is not None), None)
     if named is not None or not given:
-        return named or Target()
+        return named or Target(spark_installation.minor_of_jars())
     version = spark_installation.spark_version()
-    spark = SPARK_MINOR if version is None else ".".join(map(str, spark_installation.pair(version)))
-    return Target(spark)
+    if version is None:
+        return Target(spark_installation.minor_of_jars())
+    return Target(".".join(map(str, spark_installation.pair(version))))
 
 
 def require_iceberg_for(target: Target, paths: Iterable[str]) -> None:

@@ -3,7 +3,9 @@ package zonemap.spark
 
 import java.nio.file.Files
 
-import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.{DataFrame, SparkSession, SparkSessionExtensions}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.rules.Rule
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.spark.runtime.IcebergRuntime
@@ -70,7 +72,9 @@ object SharedSession {
       .config("spark.driver.host", "127.0.0.1")
       .config(
         "spark.sql.extensions",
-        "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions,zonemap.spark.ZoneMapExtension")
+        "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions,zonemap.spark.ZoneMapExtension," +
+          classOf[LateCommit].getName
+      )
       .config("spark.sql.extendedExplainProviders", "zonemap.spark.ZoneMapExplain")
       .config("spark.sql.catalog.lake", "org.apache.iceberg.spark.SparkCatalog")
       .config("spark.sql.catalog.lake.type", "hadoop")
@@ -78,5 +82,29 @@ object SharedSession {
       .config("spark.sql.warehouse.dir", Files.createTempDirectory(scratch.toAbsolutePath, "warehouse").toString)
       .config("spark.sql.zonemap.upkeep.mode", "off")
       .getOrCreate()
+  }
+}
+
+/** An extension that runs after the rules of zonemap that plan no scan, and before Iceberg builds scans. */
+class LateCommit extends (SparkSessionExtensions => Unit) {
+  override def apply(extensions: SparkSessionExtensions): Unit = extensions.injectPreCBORule(_ => LateCommit)
+}
+
+object LateCommit extends Rule[LogicalPlan] {
+  @volatile private var pending: Option[() => Unit] = None
+
+  override def apply(plan: LogicalPlan): LogicalPlan = {
+    val commit = pending
+    pending = None
+    commit.foreach(_())
+    plan
+  }
+
+  /** Runs `query`, and `commit` while its first plan is optimized. */
+  def after[A](commit: => Unit)(query: => A): A = {
+    pending = Some(() => commit)
+    val result = query
+    assert(pending.isEmpty, "the query was not optimized")
+    result
   }
 }

@@ -62,12 +62,11 @@ public final class ZoneMapTable extends BaseTable {
 
   /** @param pinned the relation as the query reads it */
   public ZoneMapTable(PinnedRelation pinned) {
-    this(pinned, ScanHints.Empty());
+    this(pinned, ScanHints.Empty(), pinned.table().operations());
   }
 
-  private ZoneMapTable(PinnedRelation pinned, ScanHints hints) {
-    super(
-        pinned.table().operations(), pinned.name() + hints.nameSuffix(), pinned.table().reporter());
+  private ZoneMapTable(PinnedRelation pinned, ScanHints hints, TableOperations operations) {
+    super(operations, pinned.name() + hints.nameSuffix(), pinned.table().reporter());
     this.pinned = pinned;
     this.hints = hints;
   }
@@ -118,9 +117,21 @@ public final class ZoneMapTable extends BaseTable {
     return with(hints.withTopK(new FirstRows(bound, description), digest));
   }
 
+  /**
+   * Returns the table of another relation, with other operations. Scans take snapshots and schemas from the metadata of
+   * the operations.
+   *
+   * @param other the relation as the query reads it
+   * @param operations operations of the same table
+   * @param digest equal for two operations only if scans of them read the same snapshot
+   */
+  public ZoneMapTable over(PinnedRelation other, TableOperations operations, String digest) {
+    return new ZoneMapTable(other, hints.withDigest(digest), operations);
+  }
+
   /** Copies this table with other hints; the copy is the same relation and shares the pinned snapshot. */
   private ZoneMapTable with(ScanHints others) {
-    return new ZoneMapTable(pinned, others);
+    return new ZoneMapTable(pinned, others, operations());
   }
 
   /** Returns the table with Iceberg's own planning. */

@@ -29,6 +29,8 @@ private[zonemap] final case class ScanHints(
    */
   def nameSuffix: String = digests.map(d => s" zonemap[$d]").mkString
 
+  def withDigest(digest: String): ScanHints = copy(digests = digests :+ digest)
+
   def withFunctions(predicate: Predicate, digest: String): ScanHints =
     copy(functions = Some(predicate), digests = digests :+ digest)
 

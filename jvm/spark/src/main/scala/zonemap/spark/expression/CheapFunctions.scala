@@ -92,7 +92,8 @@ private[expression] object CheapFunctions {
     function match {
       case _: GetDateField | _: GetTimeField | _: LastDay | _: NextDay | _: TruncDate | _: TruncTimestamp => true
       case _: DateAdd | _: DateSub | _: DateDiff | _: AddMonths | _: MonthsBetween | _: DateAddYMInterval => true
-      case _: TimestampAddInterval | _: TimestampAddYMInterval | _: SubtractTimestamps | _: SubtractDates => true
+      case _: MinorExpressions.TimestampAddInterval | _: TimestampAddYMInterval                           => true
+      case _: SubtractTimestamps | _: SubtractDates                                                       => true
       case _: TimestampAdd | _: TimestampDiff | _: FromUTCTimestamp | _: ToUTCTimestamp                   => true
       case _: UnixDate | _: UnixSeconds | _: UnixMillis | _: UnixMicros | _: DateFromUnixDate             => true
       case _: SecondsToTimestamp | _: MillisToTimestamp | _: MicrosToTimestamp                            => true

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs suites of tests/ on each Spark that the wheel has jars for, and writes docs/reference/compatibility.md.
+
+Each Spark has an environment of its own below build/matrix, with PySpark from the package index, the requirements of
+tests/ and the built wheel. The page is written only if every suite ran on every Spark. The exit code is 1 if a test
+failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).resolve().parent.parent
+MATRIX = ROOT / "build" / "matrix"
+PAGE = ROOT / "docs" / "reference" / "compatibility.md"
+#: Each feature of the page with the suites that test it.
+FEATURES: Mapping[str, tuple[str, ...]] = {
+    "Queries, scans and switches": ("sql/test_queries.py", "sql/test_switches.py", "sql/test_steps.py"),
+    "Kinds of tables": ("sql/test_tables.py",),
+    "Deletes": ("sql/test_deletes.py",),
+    "MERGE, UPDATE and DELETE": ("sql/test_row_level_commands.py", "joins/test_dml.py", "joins/test_merge.py"),
+    "Time travel, branches and tags": ("sql/test_time_travel.py",),
+    "Procedures": ("sql/test_procedures.py",),
+    "ORDER BY and LIMIT": ("topk",),
+    "Joins": ("joins/test_static.py", "joins/test_runtime.py"),
+    "COUNT, MIN and MAX": ("sql/test_aggregates.py", "sql/test_snapshot_aggregates.py"),
+    "Functions of columns": ("expressions",),
+    "Facts": ("facts/test_facts.py",),
+    "Upkeep": ("upkeep/test_upkeep.py",),
+    "Ingest sink": ("ingest/test_sink.py",),
+    "Random tables and predicates": ("differential/test_random_tables.py",),
+}
+#: How many checks the random suite makes.
+CHECKS = "300"
+
+
+class Run(NamedTuple):
+    """A run on one Spark.
+
+    Attributes:
+        spark: The version of PySpark.
+        iceberg: The version of Iceberg's runtime.
+        counts: The outcomes of each feature: "passed", "failed", "skipped".
+        skipped: The reasons of tests that were skipped.
+    """
+
+    spark: str
+    iceberg: str
+    counts: dict[str, Counter[str]]
+    skipped: list[str]
+
+
+def versions() -> dict[str, tuple[str, str]]:
+    """Returns the versions of Spark and of Iceberg's runtime for each minor, as the build has them."""
+    build = (ROOT / "project" / "Dependencies.scala").read_text(encoding="utf-8")
+    listed = re.findall(
+        r"^org\.apache\.iceberg:iceberg-spark-runtime-(\d+\.\d+)_2\.13:(.+)$",
+        (ROOT / "dev" / "jars.txt").read_text(),
+        re.M,
+    )
+    found = {}
+    for spark in re.findall(r'val sparkVersion(?:\d+)? = "([^"]+)"', build):
+        minor = spark.rpartition(".")[0]
+        found[minor] = (spark, next(version for of, version in listed if of == minor))
+    return found
+
+
+def environment(minor: str, spark: str) -> Path:
+    """Makes the environment of a Spark, unless it exists, installs the built wheel, and returns its Python."""
+    folder = MATRIX / minor
+    python = folder / "bin" / "python"
+    wanted = [
+        f"pyspark=={spark}" if line.startswith("pyspark==") else line
+        for line in (ROOT / "tests" / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    ]
+    requirements = folder / "requirements.txt"
+    if not requirements.is_file() or requirements.read_text() != "\n".join(wanted):
+        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+        requirements.with_suffix(".new").write_text("\n".join(wanted))
+        _pip(python, "-r", str(requirements.with_suffix(".new")))
+        requirements.with_suffix(".new").replace(requirements)
+    wheel = max((ROOT / "dist").glob("zonemap-*.whl"), key=lambda path: path.stat().st_mtime)
+    _pip(python, "--no-deps", "--force-reinstall", str(wheel))
+    return python
+
+
+def _pip(python: Path, *arguments: str) -> None:
+    command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments]
+    subprocess.run(command, check=True)
+
+
+def run(minor: str, spark: str, iceberg: str, features: Iterable[str]) -> Run:
+    """Runs the suites of these features on one Spark."""
+    python = environment(minor, spark)
+    report = MATRIX / f"{minor}.xml"
+    suites = [str(ROOT / "tests" / suite) for feature in features for suite in FEATURES[feature]]
+    surroundings = os.environ | {"ZONEMAP_CHECKS": os.environ.get("ZONEMAP_CHECKS", CHECKS)}
+    for name in ("SPARK_HOME", "PYTHONPATH"):
+        surroundings.pop(name, None)
+    command = [str(python), "-m", "pytest", "-q", *suites, f"--junitxml={report}"]
+    subprocess.run(command, cwd=ROOT, env=surroundings, check=False)
+    counts, skipped = outcomes(report)
+    return Run(spark, iceberg, {feature: counts.get(feature, Counter()) for feature in features}, skipped)
+
+
+def outcomes(report: Path) -> tuple[dict[str, Counter[str]], list[str]]:
+    """Returns the outcomes of each feature in a report, and the reasons of skipped tests."""
+    counts: dict[str, Counter[str]] = {}
+    skipped: set[str] = set()
+    for case in ElementTree.parse(report).getroot().iter("testcase"):
+        path = (case.get("classname") or "").replace(".", "/").removeprefix("tests/")
+        feature = next(
+            (name for name, suites in FEATURES.items() if any(path.startswith(s.removesuffix(".py")) for s in suites)),
+            "other",
+        )
+        skip = case.find("skipped")
+        failed = case.find("failure") is not None or case.find("error") is not None
+        if skip is not None:
+            skipped.add((skip.get("message") or "").strip())
+        counts.setdefault(feature, Counter())["failed" if failed else "passed" if skip is None else "skipped"] += 1
+    return counts, sorted(skipped)
+
+
+def page(runs: list[Run]) -> str:
+    """Returns the page of these runs."""
+    heads = [f"Spark {run.spark}, Iceberg {run.iceberg}" for run in runs]
+    lines = [
+        "# Compatibility",
+        "",
+        "`make test-matrix` writes this page: it runs suites of `tests/` with the built wheel, on each Spark that the",
+        "wheel has a jar for. A cell counts the tests that passed, and those that the Spark cannot run.",
+        "",
+        f"| Feature | {' | '.join(heads)} |",
+        f"|---|{'---|' * len(heads)}",
+    ]
+    for feature in FEATURES:
+        cells = [_cell(run.counts[feature]) for run in runs]
+        lines.append(f"| {feature} | {' | '.join(cells)} |")
+    for run in runs:
+        absent = [reason for reason in run.skipped if reason.startswith("Spark ")]
+        if absent:
+            lines += ["", f"## Absent on Spark {run.spark}", "", *(f"- {reason}" for reason in absent)]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(counts: Counter[str]) -> str:
+    parts = [f"{counts['passed']} passed"] + [
+        f"{counts[name]} {name}" for name in ("failed", "skipped") if counts[name]
+    ]
+    return ", ".join(parts)
+
+
+def main() -> int:
+    """Runs the matrix."""
+    known = versions()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--spark", choices=known, action="append", help="run on this minor version only")
+    parser.add_argument("--feature", choices=FEATURES, action="append", help="run the suites of this feature only")
+    given = parser.parse_args()
+    runs = [run(minor, *known[minor], given.feature or FEATURES) for minor in given.spark or known]
+    failed = False
+    for done in runs:
+        for feature, counts in done.counts.items():
+            print(f"Spark {done.spark}, {feature}: {_cell(counts)}")
+            failed |= counts["failed"] > 0 or counts["passed"] == 0
+    if not failed and not given.feature and not given.spark:
+        PAGE.write_text(page(runs), encoding="utf-8")
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
