@@ -66,7 +66,10 @@ object ReasonExamples {
     ReasonExample("FOREIGN_PLANNER", s"SELECT file_path FROM $Table.files"),
     ReasonExample("VARIANT_PROJECTED", "SELECT v FROM lake.db.variants WHERE id = 1"),
     ReasonExample("FORMAT_VERSION", "SELECT * FROM lake.db.version_4 WHERE id = 1"),
-    ReasonExample("NOT_A_QUERY_SCAN", s"EXPLAIN DELETE FROM $Table WHERE id = 3", "rowLevel.enabled" -> "false"),
+    ReasonExample(
+      "NOT_A_QUERY_SCAN",
+      s"EXPLAIN DELETE FROM $Table WHERE id IN (SELECT id FROM lake.db.no_index)",
+      "rowLevel.enabled" -> "false"),
     ReasonExample("NO_SCAN", "SELECT 1")
   )
 
