@@ -3,13 +3,15 @@
 """Runs suites of tests/ on each Spark that the wheel has jars for, and writes docs/reference/compatibility.md.
 
 Each Spark has an environment of its own below build/matrix, with PySpark from the package index, the requirements of
-tests/ and the built wheel. The page is written only if every suite ran on every Spark. The exit code is 1 if a test
-failed.
+tests/ and the built wheel. Results are kept beside it: the page is written once every suite has passed with this wheel
+on every Spark, in one run or in several. The exit code is 1 if a test failed.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import os
 import re
 import subprocess
@@ -39,6 +41,13 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
     "Upkeep": ("upkeep/test_upkeep.py",),
     "Ingest sink": ("ingest/test_sink.py",),
     "Random tables and predicates": ("differential/test_random_tables.py",),
+}
+#: What a Spark lacks and no skipped test names.
+ABSENT: Mapping[str, tuple[str, ...]] = {
+    "4.0": (
+        "Spark 4.0: SHOW PROCEDURES and DESCRIBE PROCEDURE, and the type TIME, which this Spark does not have",
+        "Spark 4.0: shadow mode and `verify` compare the rows of a query only if it has a time travel",
+    )
 }
 #: How many checks the random suite makes.
 CHECKS = "300"
@@ -89,9 +98,13 @@ def environment(minor: str, spark: str) -> Path:
         requirements.with_suffix(".new").write_text("\n".join(wanted))
         _pip(python, "-r", str(requirements.with_suffix(".new")))
         requirements.with_suffix(".new").replace(requirements)
-    wheel = max((ROOT / "dist").glob("zonemap-*.whl"), key=lambda path: path.stat().st_mtime)
-    _pip(python, "--no-deps", "--force-reinstall", str(wheel))
+    _pip(python, "--no-deps", "--force-reinstall", str(built_wheel()))
     return python
+
+
+def built_wheel() -> Path:
+    """Returns the newest wheel in dist."""
+    return max((ROOT / "dist").glob("zonemap-*.whl"), key=lambda path: path.stat().st_mtime)
 
 
 def _pip(python: Path, *arguments: str) -> None:
@@ -110,7 +123,22 @@ def run(minor: str, spark: str, iceberg: str, features: Iterable[str]) -> Run:
     command = [str(python), "-m", "pytest", "-q", *suites, f"--junitxml={report}"]
     subprocess.run(command, cwd=ROOT, env=surroundings, check=False)
     counts, skipped = outcomes(report)
-    return Run(spark, iceberg, {feature: counts.get(feature, Counter()) for feature in features}, skipped)
+    return kept(minor, Run(spark, iceberg, {name: counts.get(name, Counter()) for name in features}, skipped))
+
+
+def kept(minor: str, found: Run | None = None) -> Run:
+    """Returns the results of this wheel on a Spark so far, after those of a run have been added and stored."""
+    file = MATRIX / f"{minor}.json"
+    wheel = hashlib.sha256(built_wheel().read_bytes()).hexdigest()
+    stored = json.loads(file.read_text()) if file.is_file() else {}
+    if stored.get("wheel") != wheel:
+        stored = {"wheel": wheel, "counts": {}, "skipped": []}
+    if found is not None:
+        stored["counts"].update(found.counts)
+        stored["skipped"] = sorted({*stored["skipped"], *found.skipped})
+        file.write_text(json.dumps(stored))
+    spark, iceberg = versions()[minor]
+    return Run(spark, iceberg, {name: Counter(of) for name, of in stored["counts"].items()}, stored["skipped"])
 
 
 def outcomes(report: Path) -> tuple[dict[str, Counter[str]], list[str]]:
@@ -147,9 +175,14 @@ def page(runs: list[Run]) -> str:
         cells = [_cell(run.counts[feature]) for run in runs]
         lines.append(f"| {feature} | {' | '.join(cells)} |")
     for run in runs:
-        absent = [reason for reason in run.skipped if reason.startswith("Spark ")]
+        absent = [*ABSENT.get(run.spark.rpartition(".")[0], ()), *(r for r in run.skipped if r.startswith("Spark "))]
         if absent:
-            lines += ["", f"## Absent on Spark {run.spark}", "", *(f"- {reason}" for reason in absent)]
+            lines += [
+                "",
+                f"## Absent on Spark {run.spark}",
+                "",
+                *(f"- {reason.partition(': ')[2]}" for reason in absent),
+            ]
     return "\n".join(lines) + "\n"
 
 
@@ -167,15 +200,19 @@ def main() -> int:
     parser.add_argument("--spark", choices=known, action="append", help="run on this minor version only")
     parser.add_argument("--feature", choices=FEATURES, action="append", help="run the suites of this feature only")
     given = parser.parse_args()
-    runs = [run(minor, *known[minor], given.feature or FEATURES) for minor in given.spark or known]
-    failed = False
+    for minor in given.spark or known:
+        run(minor, *known[minor], given.feature or FEATURES)
+    runs = [kept(minor) for minor in known]
     for done in runs:
         for feature, counts in done.counts.items():
             print(f"Spark {done.spark}, {feature}: {_cell(counts)}")
-            failed |= counts["failed"] > 0 or counts["passed"] == 0
-    if not failed and not given.feature and not given.spark:
+    if all(_passed(done.counts.get(feature, Counter())) for done in runs for feature in FEATURES):
         PAGE.write_text(page(runs), encoding="utf-8")
-    return int(failed)
+    return int(any(not _passed(counts) for done in runs for counts in done.counts.values()))
+
+
+def _passed(counts: Counter[str]) -> bool:
+    return counts["passed"] > 0 and counts["failed"] == 0
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from support import plans, product, tables
 from support.compare import assert_rows_equal_off_on, canonical, explain
-from support.session import STOCK
+from support.session import SPARK, STOCK
 from support.steps import FILES
 
 ROWS = "id INT, c INT, s STRING, b BOOLEAN, g INT"
@@ -99,7 +99,7 @@ def given(frame) -> list[tuple[str, list[str]]]:
         if scan.getClass().getSimpleName() in ("KeyFilteredScan", "RemainingFilesScan"):
             scan = scan.inner()
         tasks = plans._invoke(spark, scan, "tasks")
-        filters = plans._invoke(spark, scan, "filters").toString()
+        filters = plans._invoke(spark, scan, "filters" if SPARK >= (4, 1) else "filterExpressions").toString()
         out.append((filters, sorted({tasks.get(i).residual().toString() for i in range(tasks.size())})))
     return out
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from support import plans, product, tables
 from support.compare import assert_rows_equal_off_on, bag, canonical
-from support.session import STOCK
+from support.session import SPARK, STOCK
 from support.steps import FILES, fill, make
 
 VIEW = "read_with_options"
@@ -144,6 +144,10 @@ FIRST_ROWS, LIMITED = ORDERED[0], "SELECT id FROM {v} LIMIT 3"
 
 @pytest.mark.parametrize("case", HARMLESS + PINNED)
 def test_options_that_leave_the_files_alone_leave_files_out(spark, places, case: str) -> None:
+    if SPARK < (4, 1) and case == "a branch":
+        pytest.skip(
+            "Spark 4.0: no rule changes the plan of a read with the option `branch`, which Iceberg resolves late"
+        )
     v = view(spark, places.options(case))
     for query in (FIRST_ROWS, LIMITED):
         assert STOCK or len(plans.planned_files(spark.sql(query.format(v=v)))) == 1, query
