@@ -16,10 +16,10 @@ import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.task.PlannerSelfCheck
 import zonemap.iceberg.upkeep.UpkeepProcess
 import zonemap.spark.{SelfCheck, Versions, ZoneMapCatalog, ZoneMapRuntime}
-import zonemap.spark.aggregate.{AnsweredRowsStrategy, SnapshotAggregateRule}
+import zonemap.spark.aggregate.{AnsweredRowsStrategy, SnapshotAggregateRule, SubqueryAnswerRule}
 import zonemap.spark.conf.{DocumentedConfs, SetCheck, UnknownConfs, ZoneMapConf}
 import zonemap.spark.job.SparkJobRunner
-import zonemap.spark.join.{RuntimeJoinRule, StaticJoinRule}
+import zonemap.spark.join.{CachedRowsStrategy, RuntimeJoinRule, RuntimeSubqueryRule, StaticJoinRule}
 import zonemap.spark.metrics.{DriverMetrics, QueryRuns}
 import zonemap.spark.part.ZoneMapPart
 import zonemap.spark.procedure.{ProcedureRule, Procedures}
@@ -33,8 +33,10 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
   private[zonemap] lazy val process = new SparkProcess(UpkeepProcess.ofJvm)
   private[zonemap] lazy val swapRule = new SwapRule(process.tables)
   private[zonemap] lazy val runtimeJoins = new RuntimeJoinRule(process.tables)
+  private[zonemap] lazy val runtimeSubqueries = new RuntimeSubqueryRule(process.tables)
   private[zonemap] lazy val runs = new QueryRuns(process)
   private lazy val found = ZoneMapPart.find()
+  private[zonemap] lazy val runtimeRules = Seq(runtimeSubqueries, runtimeJoins)
   private[zonemap] lazy val parts = ZoneMapPart.started(found, process, runs)
   private[zonemap] lazy val metrics = new DriverMetrics(process.iceberg, parts.map(part => part.addMetrics _))
   private[zonemap] lazy val confs = ZoneMapConf.all ++ found.flatMap(_.confs)
@@ -65,8 +67,9 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     extensions.injectHintResolutionRule(_ => ProcedureRule)
     extensions.injectPlanNormalizationRule(_ => swapRule)
     parts.flatMap(_.normalizationRules).foreach(rule => extensions.injectPlanNormalizationRule(_ => rule))
-    extensions.injectPlanNormalizationRule(new RegisterScanRules(_, parts, runtimeJoins, metrics, runs, unknownConfs))
+    extensions.injectPlanNormalizationRule(new RegisterScanRules(_, parts, runtimeRules, metrics, runs, unknownConfs))
     extensions.injectPreCBORule(_ => swapRule)
+    extensions.injectPreCBORule(_ => SubqueryAnswerRule)
     extensions.injectPreCBORule(_ => SnapshotAggregateRule)
     extensions.injectPreCBORule(_ => TopKRule)
     extensions.injectPreCBORule(_ => LimitRule)
@@ -74,6 +77,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     extensions.injectPreCBORule(_ => StaticJoinRule)
     extensions.injectPlannerStrategy(new PrunedScanStrategy(_, process.broadcasts))
     extensions.injectPlannerStrategy(_ => AnsweredRowsStrategy)
+    extensions.injectPlannerStrategy(new CachedRowsStrategy(_))
   }
 
   /**
