@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.spark.join
 
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression}
-import org.apache.spark.sql.connector.expressions.{Literal, NamedReference}
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression, Literal}
+import org.apache.spark.sql.connector.expressions.{Literal => SparkLiteral, NamedReference}
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => SparkPredicate}
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.partitioning.Partitioning
@@ -11,19 +11,19 @@ import org.slf4j.LoggerFactory
 
 import zonemap.iceberg.prune.FileSet
 import zonemap.iceberg.report.{CountedStep, FileTotal, LogFields, MillisText, PlanStep, Survivable}
-import zonemap.spark.expression.{CatalystValues, Encoded}
 import zonemap.spark.scan.{ForwardingScan, IcebergScans}
 
 /**
- * Iceberg's scan with pruning by join keys: once Spark has the keys, this scan removes the tasks of files that cannot
- * hold a key. The keys may be of any column with bounds, or of an expression of one.
+ * Iceberg's scan with pruning at run time: once Spark has the keys of a join, or the value of a condition's subquery,
+ * this scan removes the tasks of files that cannot hold a row with them. A key may be of any column with bounds, or of
+ * an expression of one.
  *
  * All other methods forward to Iceberg's scan. Like Iceberg's own runtime filter, `filter` changes the scan's tasks, on
  * the driver only and before Spark plans partitions. The keys are part of Spark's plan, so Spark does not reuse the
  * scan for other keys. SOUNDNESS, S120.
  *
  * @param files the index's entries of the files that `inner` was planned with
- * @param keys the join keys by name
+ * @param keys the keys by name
  */
 private[zonemap] final class KeyFilteredScan(
     val inner: Scan,
@@ -60,7 +60,7 @@ private[zonemap] final class KeyFilteredScan(
     }
 
   override def passedAs(expression: Expression): Option[AttributeReference] =
-    keys.values.map(_.key).find(_.expression.semanticEquals(expression)).map(_.passedAs)
+    keys.values.map(_.key).find(_.isFor(expression)).map(_.passedAs)
 
   override def filterAttributes(): Array[NamedReference] = filterable.filterAttributes()
 
@@ -90,9 +90,9 @@ private[zonemap] final class KeyFilteredScan(
       }
     }
 
-  private def cut(key: ScanKey, values: Seq[Encoded]): Unit = {
+  private def cut(key: RuntimeKey, values: Seq[Literal]): Unit = {
     val started = System.nanoTime()
-    val kept = files.keep(key.among(values))
+    val kept = files.keep(key.whenAmong(values))
     val (before, after) = IcebergScans.remove(inner, files.pathsWithout(kept))
     val first = cuts.get(key.name).fold(before)(_.before)
     cuts = cuts.updated(key.name, CountedStep(PlanStep.JoinKeys(key.name), first, after))
@@ -127,7 +127,7 @@ private[zonemap] final class KeyFilteredScan(
   override def toContinuousStream(checkpoint: String): ContinuousStream = inner.toContinuousStream(checkpoint)
   override def outputPartitioning(): Partitioning = inner.asInstanceOf[SupportsReportPartitioning].outputPartitioning()
 
-  private[join] def scanKeys: Map[String, ScanKey] = keys.view.mapValues(_.key).toMap
+  private[join] def scanKeys: Map[String, RuntimeKey] = keys.view.mapValues(_.key).toMap
 
   override def equals(other: Any): Boolean =
     other match {
@@ -137,11 +137,11 @@ private[zonemap] final class KeyFilteredScan(
 }
 
 /**
- * A key of joins that prunes files.
+ * A key that prunes files.
  *
  * @param hits an estimate of the share of the files that hold one key; `None` if it was not needed
  */
-private[zonemap] final case class EstimatedKey(key: ScanKey, hits: Option[Double]) {
+private[zonemap] final case class EstimatedKey(key: RuntimeKey, hits: Option[Double]) {
 
   /** The estimate as text, before the keys are known. */
   def estimate(files: FileSet): String =
@@ -153,15 +153,24 @@ private[zonemap] final case class EstimatedKey(key: ScanKey, hits: Option[Double
 private[zonemap] object KeyFilteredScan {
   private val log = LoggerFactory.getLogger("zonemap.planner")
 
+  /** Returns the planned scan with pruning by one more key; `None` if it is not Iceberg's or cannot have the key. */
+  def over(scan: Scan, found: PrunableScan, key: EstimatedKey): Option[KeyFilteredScan] =
+    scan match {
+      case wrapped: KeyFilteredScan => wrapped.withKey(key)
+      case inner if IcebergScans.isFilterable(inner) =>
+        Some(new KeyFilteredScan(inner, found.tableName, found.files, Map(key.key.name -> key)))
+      case _ => None
+    }
+
   /** Returns the name parts of the column whose keys the predicate lists. */
   private def keyName(predicate: SparkPredicate): Option[Seq[String]] =
     predicate.children().headOption.collect {
       case reference: NamedReference if predicate.name() == "IN" => reference.fieldNames().toSeq
     }
 
-  private def valuesOf(predicate: SparkPredicate): Seq[Encoded] =
+  private def valuesOf(predicate: SparkPredicate): Seq[Literal] =
     predicate.children().tail.toSeq.map {
-      case literal: Literal[_] => CatalystValues.encode(literal.dataType, literal.value)
-      case other               => throw new IllegalArgumentException(s"'$other' is not a literal")
+      case literal: SparkLiteral[_] => Literal(literal.value, literal.dataType)
+      case other                    => throw new IllegalArgumentException(s"'$other' is not a literal")
     }
 }

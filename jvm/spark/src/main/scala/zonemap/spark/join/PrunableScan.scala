@@ -24,6 +24,9 @@ private[join] final class PrunableScan(
 
   /** Returns the key of the scan that an expression of its columns is. */
   def key(expression: Expression): Option[ScanKey] = ScanKey.of(expression, columns)
+
+  /** Returns the condition on columns of the scan, if it has one scalar subquery. */
+  def subqueryCondition(condition: Expression): Option[SubqueryCondition] = SubqueryCondition.of(condition, columns)
 }
 
 /** The [[PrunableScan]]s of one query plan; the result of each lookup is cached. */

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.spark.join
 
-import org.apache.spark.sql.catalyst.expressions.{Left => _, _}
+import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide, JoinSelectionHelper}
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.{Cross, RightOuter}
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.plans.logical.statsEstimation.EstimationUtils
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern
 import org.apache.spark.sql.connector.read.Scan
@@ -17,7 +18,7 @@ import zonemap.iceberg.prune.FileSet
 import zonemap.iceberg.report.OperatorReason._
 import zonemap.iceberg.report.{ByteText, OperatorReason}
 import zonemap.spark.expression.{Bare, ExpressionSql}
-import zonemap.spark.scan.{Guarded, IcebergScans, OtherEngines, ScanPlaces}
+import zonemap.spark.scan.{Guarded, OtherEngines, ScanPlaces}
 
 /**
  * Prunes files of one side of a broadcast join by the join keys of the broadcast side, on any column with bounds.
@@ -121,13 +122,12 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
 
   /**
    * Prunes the target of a MERGE that inserts. Such a MERGE retains every row of its source, so Spark does not
-   * broadcast the source, and the keys are computed by evaluating the source a second time. This is done only if both
-   * evaluations return the same rows: MERGE would insert a duplicate of a target row that pruning has lost.
+   * broadcast the source, and the keys are computed by evaluating a second plan, which returns at least the keys of the
+   * source ([[KeyPlan]]): MERGE would insert a duplicate of a target row that pruning has lost.
    */
   private def withKeysOfSource(join: Join, once: Scan => Boolean, known: PrunableScans): LogicalPlan =
     join match {
-      case ExtractEquiJoinKeys(RightOuter, targetKeys, sourceKeys, _, _, target, source, _)
-          if canBroadcastBySize(source, conf) && Repeatable(source) =>
+      case ExtractEquiJoinKeys(RightOuter, targetKeys, sourceKeys, _, _, target, source, _) =>
         val filtered =
           withFilters(target, targetKeys, source, sourceKeys, once, ofDelta = true, known, keysOfPlan)
         if (filtered eq target) join else join.copy(left = filtered)
@@ -135,19 +135,19 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
     }
 
   /** Creates the expression that restricts a column to the values of a build key. */
-  private type KeysOf = (Expression, BuildKey) => DynamicPruning
+  private type KeysOf = (Expression, BuildKey) => Either[OperatorReason, DynamicPruning]
 
-  private val keysOfBroadcast: KeysOf = (key, of) =>
-    DynamicPruningSubquery(key, of.build, of.all, Seq(of.index), onlyInBroadcast = true)
+  private val keysOfBroadcast: KeysOf = (key, of) => {
+    CachedRows.mark(of.build)
+    Right(DynamicPruningSubquery(key, of.build, of.all, Seq(of.index), onlyInBroadcast = true))
+  }
 
   /** Spark evaluates the plan for its keys, without DISTINCT: the plan is small, and DISTINCT would need a shuffle. */
-  private val keysOfPlan: KeysOf = (key, of) => {
-    val source = of.key match {
-      case attribute: Attribute => attribute
-      case other                => Alias(other, "key")()
-    }
-    DynamicPruningExpression(InSubquery(Seq(key), ListQuery(Project(Seq(source), of.build), numCols = 1)))
-  }
+  private val keysOfPlan: KeysOf = (key, of) =>
+    for {
+      plan <- KeyPlan.of(of.build, of.key).toRight(JoinNotTried("another run of the source may return other keys"))
+      _ <- Either.cond(canBroadcastBySize(plan, conf), (), JoinNotTried("the source is larger than a broadcast may be"))
+    } yield DynamicPruningExpression(InSubquery(Seq(key), ListQuery(plan, numCols = 1)))
 
   /** Predicts the side that Spark will broadcast; `None` if there is none, also because a hint selects another join. */
   private def buildSide(join: Join): Option[BuildSide] =
@@ -177,9 +177,11 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
         own <- found.key(key).toRight(JoinNoBounds(ExpressionSql.of(Column.within(key))))
         _ <- Either.cond(own.restricts, (), notOfColumn(own))
         hits <- hitsIfWorthwhile(found.files, own.column, build)
-        wrapped <- wrap(scan, found, EstimatedKey(own, Some(hits)))
+        keys <- keysOf(key, of)
+        wrapped <- KeyFilteredScan
+          .over(scan.scan, found, EstimatedKey(own, Some(hits)))
           .toRight(JoinNotTried("Iceberg's scan is of another kind"))
-      } yield Filter(keysOf(key, of), scan.copy(scan = wrapped))
+      } yield Filter(keys, scan.copy(scan = wrapped))
 
     // Spark's own filter of a partition column already passes the keys; with bounds they prune more files
     def wrapped(scan: DataSourceV2ScanRelation, key: Expression): Option[LogicalPlan] =
@@ -187,7 +189,7 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
         found <- known.of(scan).toOption
         own <- found.key(key)
         if own.restricts && !isWrapped(scan.scan, own) && found.files.count > 1
-        wrapped <- wrap(scan, found, EstimatedKey(own, hits = None))
+        wrapped <- KeyFilteredScan.over(scan.scan, found, EstimatedKey(own, hits = None))
       } yield scan.copy(scan = wrapped)
 
     probeKeys.zipWithIndex.foldLeft(probe) { case (plan, (key, index)) =>
@@ -249,14 +251,6 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
       case _                        => false
     }
 
-  private def wrap(scan: DataSourceV2ScanRelation, found: PrunableScan, key: EstimatedKey): Option[KeyFilteredScan] =
-    scan.scan match {
-      case wrapped: KeyFilteredScan => wrapped.withKey(key)
-      case inner if IcebergScans.isFilterable(inner) =>
-        Some(new KeyFilteredScan(inner, found.tableName, found.files, Map(key.key.name -> key)))
-      case _ => None
-    }
-
   /** An estimate of the share of the files that hold one key, if pruning by the keys is likely to save time. */
   private def hitsIfWorthwhile(
       files: FileSet,
@@ -279,13 +273,20 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
   }
 
   /**
-   * Returns an upper bound of the number of rows. Spark derives row counts through operators only with its cost-based
-   * optimizer, so for projections, filters, aliases and aggregates this method uses the row count of their leaf.
+   * Estimates the greatest number of rows. Spark derives row counts through operators only with its cost-based
+   * optimizer, so for projections, filters, aliases and aggregates this method uses the row count of their leaf. Files
+   * and other sources state bytes only, so their row count is the bytes by Spark's width of a row.
    */
   private def rowsAtMost(plan: LogicalPlan): Option[BigInt] =
     plan.maxRows.map(BigInt(_)).orElse {
       plan match {
-        case leaf: LeafNode                                                     => leaf.stats.rowCount
+        case leaf: LeafNode =>
+          val stats = leaf.stats
+          stats.rowCount.orElse {
+            Some(stats.sizeInBytes)
+              .filter(_ < conf.defaultSizeInBytes)
+              .map(_ / EstimationUtils.getSizePerRow(leaf.output))
+          }
         case unary @ (_: Project | _: Filter | _: SubqueryAlias | _: Aggregate) => rowsAtMost(unary.children.head)
         case _                                                                  => None
       }

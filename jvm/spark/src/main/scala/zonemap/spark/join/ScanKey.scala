@@ -17,7 +17,8 @@ private[zonemap] final class ScanKey private (
     val expression: Expression,
     private val tested: Expression,
     val column: ColumnRef,
-    columns: ColumnResolver) {
+    columns: ColumnResolver)
+    extends RuntimeKey {
 
   private val isColumn: Boolean = tested match {
     case Bare(_) => true
@@ -25,14 +26,18 @@ private[zonemap] final class ScanKey private (
   }
 
   /** The key for people: the name of the column, or the expression as SQL. */
-  val name: String = if (isColumn) column.name else ExpressionSql.of(tested)
+  override val name: String = if (isColumn) column.name else ExpressionSql.of(tested)
 
-  /** The column under which Spark passes the keys to the scan, because it passes keys of columns only. */
-  val passedAs: AttributeReference =
+  override val passedAs: AttributeReference =
     expression match {
       case own: AttributeReference => own
       case other                   => AttributeReference(name, other.dataType)()
     }
+
+  override def isFor(filtered: Expression): Boolean = filtered.semanticEquals(expression)
+
+  override def whenAmong(values: Seq[Literal]): Predicate =
+    among(values.map(literal => CatalystValues.encode(literal.dataType, literal.value)))
 
   /** True if values of the key restrict the files. */
   def restricts: Boolean =

@@ -16,10 +16,10 @@ import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.task.PlannerSelfCheck
 import zonemap.iceberg.upkeep.UpkeepProcess
 import zonemap.spark.{SelfCheck, Versions, ZoneMapCatalog, ZoneMapRuntime}
-import zonemap.spark.aggregate.{AnsweredRowsStrategy, SnapshotAggregateRule}
+import zonemap.spark.aggregate.{AnsweredRowsStrategy, SnapshotAggregateRule, SubqueryAnswerRule}
 import zonemap.spark.conf.{DocumentedConfs, SetCheck, UnknownConfs, ZoneMapConf}
 import zonemap.spark.job.SparkJobRunner
-import zonemap.spark.join.StaticJoinRule
+import zonemap.spark.join.{CachedRowsStrategy, StaticJoinRule}
 import zonemap.spark.metrics.{DriverMetrics, QueryRuns}
 import zonemap.spark.part.ZoneMapPart
 import zonemap.spark.procedure.{ProcedureRule, Procedures}
@@ -77,6 +77,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     extensions.injectPlanNormalizationRule(new RegisterScanRules(_, parts, metrics, runs, unknownConfs))
     extensions.injectPreCBORule(_ => swapRule)
     SparkMinor.rulesAfterSwap(process.tables).foreach(rule => extensions.injectPreCBORule(_ => rule))
+    extensions.injectPreCBORule(_ => SubqueryAnswerRule)
     extensions.injectPreCBORule(_ => SnapshotAggregateRule)
     extensions.injectPreCBORule(_ => TopKRule)
     extensions.injectPreCBORule(_ => LimitRule)
@@ -84,6 +85,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     extensions.injectPreCBORule(_ => StaticJoinRule)
     extensions.injectPlannerStrategy(new PrunedScanStrategy(_, process.broadcasts))
     extensions.injectPlannerStrategy(_ => AnsweredRowsStrategy)
+    extensions.injectPlannerStrategy(new CachedRowsStrategy(_))
   }
 
   /**

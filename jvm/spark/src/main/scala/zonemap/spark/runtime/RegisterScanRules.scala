@@ -10,22 +10,22 @@ import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, Data
 
 import zonemap.spark.aggregate.AggregateRule
 import zonemap.spark.conf.UnknownConfs
-import zonemap.spark.join.RuntimeJoinRule
+import zonemap.spark.join.{RuntimeJoinRule, RuntimeSubqueryRule}
 import zonemap.spark.metrics.{DriverMetrics, QueryRuns}
 import zonemap.spark.part.StartedPart
 import zonemap.spark.scan.{PlannedBefore, SwapRule}
 
 /**
- * Adds the rules of parts, [[AggregateRule]] and [[RuntimeJoinRule]] to `session.experimental.extraOptimizations`: only
- * rules of this list run after Spark has planned scans. Also names the explain provider in the session's conf, adds the
- * metrics of the driver to Spark's metrics system, lets [[QueryRuns]] listen to the application, and warns of unknown confs
- * and read options.
+ * Adds the rules of parts, [[AggregateRule]], [[RuntimeSubqueryRule]] and [[RuntimeJoinRule]] to the session's
+ * `experimental.extraOptimizations`: only rules of this list run after Spark has planned scans. Also names the explain
+ * provider in the session's conf, adds the metrics of the driver to Spark's metrics system, lets [[QueryRuns]] listen
+ * to the application, and warns of unknown confs and read options.
  *
  * Users may set the list and the conf, so every query checks both.
  *
  * A plan that already contains planned scans was optimized before, and a recursive query may run such a plan again with
- * other join keys. [[AggregateRule]] and [[RuntimeJoinRule]] change a scan permanently, so this rule marks such scans
- * with [[PlannedBefore]] and the other two leave them unchanged.
+ * other join keys. The added rules change a scan permanently, so this rule marks such scans with [[PlannedBefore]] and
+ * the added rules leave them unchanged.
  */
 private[zonemap] final class RegisterScanRules(
     session: SparkSession,
@@ -45,7 +45,8 @@ private[zonemap] final class RegisterScanRules(
     // RuntimeJoinRule: RuntimeJoinRule duplicates the broadcast side, and AggregateRule skips scans that
     // occur twice
     val missing =
-      (parts.flatMap(_.scanRules) ++ Seq(AggregateRule, RuntimeJoinRule)).filterNot(methods.extraOptimizations.contains)
+      (parts.flatMap(_.scanRules) ++ Seq(AggregateRule, RuntimeSubqueryRule, RuntimeJoinRule))
+        .filterNot(methods.extraOptimizations.contains)
     if (missing.nonEmpty) methods.extraOptimizations ++= missing
     plan.foreachWithSubqueries {
       case scan: DataSourceV2ScanRelation => PlannedBefore.mark(scan)

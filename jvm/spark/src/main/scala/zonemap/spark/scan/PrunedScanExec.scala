@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.spark.scan
 
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, DynamicPruningExpression, Expression, SortOrder}
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, DynamicPruningExpression, Expression}
+import org.apache.spark.sql.catalyst.expressions.{PlanExpression, SortOrder}
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionReaderFactory, Scan}
-import org.apache.spark.sql.execution.{InSubqueryExec, SQLExecution}
+import org.apache.spark.sql.execution.{InSubqueryExec, SQLExecution, ScalarSubquery}
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 
 /**
  * Spark's own node of a scan, with the metrics of [[ScanMetrics]] besides those of Iceberg's scan. It plans, reads and
- * compares like Spark's node; a copy of it is of this class too. Spark passes runtime filters of columns only to a scan,
- * so this node renames a filtered expression to the column that the scan knows it by.
+ * compares like Spark's node; a copy of it is of this class too. Spark passes runtime filters of columns only to a
+ * scan, so this node renames a filtered expression to the column that the scan knows it by, and passes the value of a
+ * condition's subquery as a value of such a column.
  */
 private[zonemap] final class PrunedScanExec(
     columns: Seq[AttributeReference],
@@ -69,7 +71,18 @@ private[zonemap] object PrunedScanExec {
     (scan, filter) match {
       case (ours: ForwardingScan, DynamicPruningExpression(in: InSubqueryExec)) =>
         ours.passedAs(in.child).fold(filter)(column => DynamicPruningExpression(in.copy(child = column)))
+      case (ours: ForwardingScan, DynamicPruningExpression(condition)) =>
+        val passed = for {
+          subquery <- plannedSubquery(condition)
+          column <- ours.passedAs(condition)
+        } yield DynamicPruningExpression(InSubqueryExec(column, subquery.plan, subquery.exprId))
+        passed.getOrElse(filter)
       case _ => filter
+    }
+
+  private def plannedSubquery(condition: Expression): Option[ScalarSubquery] =
+    Some(condition.collect { case subquery: PlanExpression[_] => subquery }).collect { case Seq(one: ScalarSubquery) =>
+      one
     }
 
   /** The node that replaces `node`, whose scan reads like `scan`. */

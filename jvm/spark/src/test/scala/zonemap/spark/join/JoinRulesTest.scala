@@ -235,4 +235,29 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
     spark.udf.register("same", (v: Long) => v)
     assert(!repeatable(s"SELECT same(k) FROM $keys"))
   }
+
+  test("a plan of at least the keys leaves out what only chooses among rows") {
+    def keysOf(text: String): Option[Seq[String]] = {
+      val plan = optimized(sql(text))
+      KeyPlan.of(plan, plan.output.head).map { found =>
+        assert(Repeatable(found) && found.output.sizeIs == 1)
+        found.collect { case Filter(condition, _) => condition.references.map(_.name) }.flatten.distinct.sorted
+      }
+    }
+    def first(condition: String) =
+      s"(SELECT k, name, row_number() OVER (PARTITION BY k ORDER BY name) AS n FROM $keys) WHERE $condition"
+    spark.udf.register("same", (v: Long) => v)
+    assert(keysOf(s"SELECT k, max(name) FROM $keys WHERE name <> 'n7' GROUP BY k").contains(Seq("name")))
+    assert(keysOf(s"SELECT k FROM ${first("n = 1")}").exists(!_.contains("n")))
+    assert(keysOf(s"SELECT k, rand() FROM $keys").isDefined)
+    assert(keysOf(s"SELECT k FROM (SELECT k, rand() AS r FROM $keys) WHERE r < 0.5").contains(Seq.empty))
+    assert(keysOf(s"SELECT k FROM $keys WHERE same(k) > 3 ORDER BY name LIMIT 2").isDefined)
+    assert(keysOf(s"SELECT k FROM $keys UNION ALL SELECT k + 1 FROM $keys").isDefined)
+    assert(keysOf(s"SELECT k FROM $keys UNION ALL SELECT same(k) FROM $keys").isEmpty)
+    assert(keysOf(s"SELECT max(k) FROM $keys GROUP BY name").isEmpty)
+    assert(keysOf(s"SELECT n * 2 FROM ${first("n = 1")}").isEmpty)
+    // the function may fail for a row that the condition removes
+    assert(keysOf(s"SELECT CAST(name AS BIGINT) FROM $keys WHERE same(k) > 3").isEmpty)
+    assert(keysOf(s"SELECT CAST(name AS BIGINT) FROM $keys WHERE k > 3").isDefined)
+  }
 }

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keys and values from sources of each kind: caches, other formats, frames, aggregates, windows, scalar subqueries."""
+
+from __future__ import annotations
+
+import pytest
+from support import commands, loglines, plans, product, session, tables
+from support.commands import FILES, SOURCE
+from support.compare import assert_same_rows
+from support.session import STOCK
+
+pytestmark = pytest.mark.skipif(STOCK, reason="asserts what the product reads")
+
+UPDATE = "MERGE INTO {{t}} t USING {} s ON t.id = s.id WHEN MATCHED THEN UPDATE SET d = s.d"
+UPSERT = UPDATE + " WHEN NOT MATCHED THEN INSERT (id, s, d, m) VALUES (s.id, 'new', s.d, 0)"
+DELETE = "DELETE FROM {{t}} WHERE id IN (SELECT id FROM {})"
+KEYS = f"SELECT id, d FROM {SOURCE} WHERE c = 2"
+#: Of the keys, one row each: a window whose filter stays above the scan, and an aggregate. The upsert inserts none twice.
+FIRST = f"(SELECT id, d FROM (SELECT id, d, row_number() OVER (PARTITION BY id ORDER BY d) n FROM {SOURCE} WHERE c = 2) WHERE n = 1)"
+GROUPED = f"(SELECT id, max(d) d FROM {SOURCE} WHERE c = 2 GROUP BY id HAVING max(d) < 0)"
+
+CUT = {
+    "cached, update": (UPDATE, "cached"),
+    "cached, upsert": (UPSERT, "cached"),
+    "cached, delete": (DELETE, "cached"),
+    "parquet, update": (UPDATE, "parquet_rows"),
+    "parquet, delete": (DELETE, "parquet_rows"),
+    "first of each, upsert": (UPSERT, FIRST),
+    "grouped, upsert": (UPSERT, GROUPED),
+    "other columns are random, upsert": (UPSERT, f"(SELECT id, d + 0 * rand() AS d FROM {SOURCE} WHERE c = 2)"),
+}
+#: The keys of another run may be others, so a MERGE that inserts reads all files.
+NOT_CUT = {
+    "frame": (UPSERT, "frame"),
+    "parquet": (UPSERT, "parquet_rows"),
+    "cached parquet": (UPSERT, "cached_parquet"),
+    "key above a window": (
+        UPSERT,
+        f"(SELECT n * 40 AS id, d FROM (SELECT d, row_number() OVER (ORDER BY d) n FROM {SOURCE} WHERE c = 2))",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def source(base) -> str:
+    spark = session.get()
+    commands.create_source(spark)
+    rows = spark.sql(KEYS).collect()
+    spark.sql(KEYS).write.mode("overwrite").parquet(str(base / "source"))
+    spark.read.parquet(str(base / "source")).createOrReplaceTempView("parquet_rows")
+    spark.createDataFrame(rows, "id BIGINT, d DOUBLE").createOrReplaceTempView("frame")
+    spark.sql(f"CACHE TABLE cached AS {KEYS} AND d < 0")
+    spark.sql("CACHE TABLE cached_parquet AS SELECT * FROM parquet_rows WHERE d < 0")
+    yield SOURCE
+    for view in ("cached", "cached_parquet"):
+        spark.sql(f"UNCACHE TABLE {view}")
+        spark.catalog.dropTempView(view)
+
+
+def cuts(spark, statement: str, rows: str) -> list[tuple[int, int]]:
+    return commands.run_on_twins(spark, commands.create_twins(spark, "merge-on-read"), statement.format(rows))
+
+
+@pytest.mark.parametrize("case", CUT)
+def test_commands_read_files_that_hold_keys_of_the_source(spark, source, case: str) -> None:
+    before, after = cuts(spark, *CUT[case])[-1]
+    assert (before, 1 <= after <= 5) == (FILES, True)
+
+
+@pytest.mark.parametrize("case", NOT_CUT)
+def test_upserts_whose_keys_may_differ_are_left_alone(spark, source, case: str) -> None:
+    assert cuts(spark, *NOT_CUT[case]) == []
+
+
+EVENT_FILES = 40
+#: The files read at most, if the newest time of the source is the first of file 36. A NULL selects no row of any file.
+CONDITIONS = {
+    "newer": ("ts > (SELECT max(ts) FROM {m})", 4),
+    "newer by a day": ("ts >= (SELECT max(ts) - INTERVAL 1 DAY FROM {m})", 5),
+    "a day before": ("ts > (SELECT max(ts) FROM {m}) - INTERVAL 1 DAY", 5),
+    "between": ("ts BETWEEN (SELECT max(ts) FROM {m}) AND (SELECT max(ts) + INTERVAL 1 DAY FROM {m})", 2),
+    "that day": ("to_date(ts) = (SELECT to_date(max(ts)) FROM {m})", 1),
+    "from that day": ("to_date(ts) >= (SELECT max(to_date(ts)) FROM {m})", 4),
+    "newest of none": ("ts > (SELECT max(ts) FROM {m} WHERE n > 5)", EVENT_FILES),
+    "without a row": ("ts > (SELECT ts FROM {m} WHERE n > 5)", EVENT_FILES),
+    "of a remainder": ("id % 50 > (SELECT max(n) FROM {m})", EVENT_FILES),
+}
+
+
+@pytest.fixture(scope="module")
+def events(base) -> str:
+    """40 files of a day each, and the times of the rows that a model has: in Iceberg and in Parquet."""
+    spark = session.get()
+    start = 1_700_006_400  # midnight
+    events = tables.create(spark, "lake.joins.events", "id BIGINT, ts TIMESTAMP")
+    slices = [[(f * 100 + i, start + f * 86_400 + i * 4_000) for i in range(20)] for f in range(EVENT_FILES)]
+    sent = ["id", "timestamp_seconds(seconds) AS ts"]
+    tables.append(spark, events, slices, "id BIGINT, seconds BIGINT", select=sent)
+    mark = tables.create(spark, "lake.joins.mark", "ts TIMESTAMP, n INT")
+    sent = ["timestamp_seconds(seconds) AS ts", "n"]
+    tables.append(spark, mark, [[(start, 1), (start + 36 * 86_400, 2)]], "seconds BIGINT, n INT", select=sent)
+    spark.sql(f"SELECT * FROM {mark}").write.mode("overwrite").parquet(str(base / "mark"))
+    spark.read.parquet(str(base / "mark")).createOrReplaceTempView("parquet_mark")
+    for table in (events, mark):
+        product.build(spark, table)
+    return events
+
+
+def files_read(spark, query: str) -> int:
+    with product.off(spark):
+        expected = spark.sql(query).collect()
+    done = plans.execute(spark.sql(query))
+    assert_same_rows(done.rows, expected, query)
+    return sum("/events/" in path for path in done.files)
+
+
+@pytest.mark.parametrize("mark", ["lake.joins.mark", "(SELECT * FROM lake.joins.mark WHERE n > 1)", "parquet_mark"])
+@pytest.mark.parametrize("case", CONDITIONS)
+def test_files_newer_than_a_subquery(spark, events, case: str, mark: str) -> None:
+    condition, files = CONDITIONS[case]
+    read = files_read(spark, f"SELECT id FROM {events} WHERE {condition.format(m=mark)}")
+    assert read == files if case == "of a remainder" else read <= files
+
+
+def test_an_aggregate_of_the_index_is_a_literal_of_the_plan(spark, events) -> None:
+    text = plans.plan_text(spark.sql(f"SELECT id FROM {events} WHERE ts > (SELECT max(ts) FROM lake.joins.mark)"))
+    assert "subquery" not in text.lower()
+
+
+def test_a_subquery_with_several_rows_fails(spark, events) -> None:
+    for rows in (f"SELECT max(id) FROM {events} GROUP BY to_date(ts)", "SELECT n FROM parquet_mark"):
+        with pytest.raises(Exception, match="SCALAR_SUBQUERY_TOO_MANY_ROWS"):
+            spark.sql(f"SELECT id FROM {events} WHERE id > ({rows})").collect()
+
+
+def test_without_adaptive_execution_a_subquery_prunes_only_by_the_index(spark, events) -> None:
+    query = f"SELECT id FROM {events} WHERE ts > (SELECT max(ts) FROM {{}})"
+    with product.raw_conf(spark, {"spark.sql.adaptive.enabled": "false"}):
+        assert files_read(spark, query.format("parquet_mark")) == EVENT_FILES
+        assert files_read(spark, query.format("lake.joins.mark")) <= 4
+
+
+@pytest.mark.parametrize("mode", ["merge-on-read", "copy-on-write"])
+def test_a_delete_by_a_subquery_deletes_every_row(spark, source, mode: str) -> None:
+    twins = commands.create_twins(spark, mode)
+    mark = len(session.log_lines())
+    commands.run_on_twins(spark, twins, "DELETE FROM {t} WHERE id > (SELECT max(id) - 20 FROM parquet_rows)")
+    found = loglines.join_cuts(session.log_lines()[mark:], twins[1])
+    assert all(after <= 5 for _, after in found) and (mode == "copy-on-write" or found)
