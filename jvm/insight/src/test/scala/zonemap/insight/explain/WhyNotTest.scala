@@ -7,7 +7,7 @@ import org.apache.spark.sql.Row
 import org.apache.spark.sql.functions.udf
 
 import zonemap.iceberg.report.{AggregateReason, OperatorReason, StockReason, SwapReason}
-import zonemap.insight.reason.{ConditionEffect, ConditionReason, ReasonExamples, Remedies}
+import zonemap.insight.reason.{ConditionEffect, ConditionReason, ReasonExample, ReasonExamples, Remedies}
 import zonemap.spark.SharedSession
 
 /** `CALL zonemap.system.why_not`: its rows, each code, its estimates, and the mistakes that it refuses. */
@@ -30,10 +30,13 @@ class WhyNotTest extends SharedSession {
     ReasonExamples.setup.foreach(sql(_).collect())
   }
 
+  private def withConfsOf[A](example: ReasonExample)(work: => A): A =
+    withConf(example.confs.map { case (key, value) => s"spark.sql.zonemap.$key" -> value }: _*)(work)
+
   test("each example of the reference page has its code, with a sentence and a remedy") {
     made
     for (example <- ReasonExamples.examples if !example.isExplain)
-      withConf(example.confs.map { case (key, value) => s"spark.sql.zonemap.$key" -> value }: _*) {
+      withConfsOf(example) {
         val rows = whyNot(example.query)
         val found = rows.filter(text(_, "code") == example.code)
         assert(found.nonEmpty, s"${example.code}: ${example.query}\n${rows.mkString("\n")}")
@@ -46,10 +49,11 @@ class WhyNotTest extends SharedSession {
     made
     val explains = ReasonExamples.examples.filter(_.isExplain)
     assert(explains.nonEmpty)
-    for (example <- explains) {
-      val shown = sql(example.query).collect().map(_.getString(0)).mkString("\n")
-      assert(shown.contains(s"reason: ${example.code} ("), shown)
-    }
+    for (example <- explains)
+      withConfsOf(example) {
+        val shown = sql(example.query).collect().map(_.getString(0)).mkString("\n")
+        assert(shown.contains(s"reason: ${example.code} ("), shown)
+      }
   }
 
   test("each code has an example or a state that causes it, and a remedy") {
