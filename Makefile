@@ -32,7 +32,7 @@ PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/
 # sbt, pip and Maven run in parallel
 MAKEFLAGS += --jobs=3
 
-.PHONY: help setup jars jar wheel demo test test-jvm test-matrix test-python campaign docs docs-site lint check format bench-planning bench-matrix bench-aggregates bench-dml bench-kernel bench-pruning bench-footers bench-tpch bench-atlas bench-strategies bench-report clean tools demo-ingest soak-ingest bench-ingest guards bench-pyiceberg bench-serve bench-load soak faults simulate soundness
+.PHONY: help setup jars jar wheel demo test test-jvm test-matrix test-python campaign docs docs-site lint check format bench-planning bench-matrix bench-aggregates bench-dml bench-kernel bench-pruning bench-footers bench-tpch bench-atlas bench-strategies bench-stream bench-report clean tools demo-ingest soak-ingest bench-ingest guards bench-pyiceberg bench-serve bench-load soak faults simulate soundness
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -168,6 +168,10 @@ bench-strategies: ## seven ways to keep an index beside a stream (about an hour)
 	dev/sbt "strategiesBenchmark/run $(call work,strategies) $(call result,strategies,strategies/results/strategies.json) $(if $(QUICK),20000 1000:2,430000 1000:30 100000:30 1000000:30)"
 	$(call provenance,$(call result,strategies,strategies/results/strategies.json))
 
+bench-stream: ## a stream of 43,000 records a second and queries beside it, with the index and without (about 10 minutes)
+	dev/sbt "strategiesBenchmark/runMain zonemap.benchmarks.strategies.PacedStream $(call work,stream) $(call result,stream,strategies/results/stream.json) $(if $(QUICK),15 1000,30 1000 100000 1000000)"
+	$(call provenance,$(call result,stream,strategies/results/stream.json))
+
 bench-ingest: jars ## many writers of one table: direct commits against the queue, a soak, a streaming query (about an hour; SOAK=minutes)
 	dev/sbt "ingestBenchmark/run $(call work,ingest) $(call result,ingest,ingest/results/ingest.json) $(JARS) $(if $(QUICK),quick,full) $(SOAK)"
 	$(call provenance,$(call result,ingest,ingest/results/ingest.json))
@@ -176,7 +180,7 @@ bench-load: ## 64 query threads on 200 tables under a small cap, beside stock; r
 	dev/sbt "loadBenchmark/run $(call work,load) $(call result,load,load/results/load.json) $(if $(QUICK),quick,full)"
 	$(call provenance,$(call result,load,load/results/load.json))
 
-bench-report: | tools ## docs/benchmarks.md and its plots, from the committed results
+bench-report: | tools ## docs/benchmarks.md, docs/stream.md and their plots, from the committed results
 	$(BIN)/pip install --quiet --disable-pip-version-check -r benchmarks/report/requirements.txt
 	cd benchmarks && ../$(BIN)/python -m report ../docs
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/benchmarks.md and its plots: python -m report <docs>, from the folder benchmarks."""
+"""Writes docs/benchmarks.md, docs/stream.md and their plots: python -m report <docs>, from the folder benchmarks."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from report import atlas, ingest, kernel, load, matrix, pages, planning, pruning, readers, serve, strategies, tpch
+from report import atlas, ingest, kernel, load, matrix, pages, planning, pruning, readers, serve, stream, tpch
 
 SUITES = {
     planning: "planning/results/planning.json",
     matrix: "planning/results/matrix.json",
     kernel: "jmh/results/kernel.json",
-    strategies: "strategies/results/strategies.json",
     pruning: "pruning/results/pruning.json",
     tpch: "tpch/results/tpch.json",
     atlas: "atlas/results/atlas.json",
@@ -35,10 +34,10 @@ plans were run many times in a row where tables are small; elsewhere their CPU t
 
 
 def main(folder: Path) -> None:
-    """Writes a page with one section for every suite that has a result.
+    """Writes a page with one section for every suite that has a result, and the page of the stream.
 
     Args:
-        folder: the folder to write the page to; plots go to its subfolder `images`.
+        folder: the folder to write the pages to; plots go to its subfolder `images`.
     """
     (folder / "images").mkdir(parents=True, exist_ok=True)
     parts = [HEAD]
@@ -51,7 +50,11 @@ def main(folder: Path) -> None:
             parts.append(suite.section(document, f"images/{plot.name}"))
             parts.append(pages.measured_on(document))
     (folder / "benchmarks.md").write_text(pages.wrapped("\n".join(parts)))
-    print(f"written: {folder / 'benchmarks.md'}")
+    results = Path(__file__).parent.parent / "strategies/results"
+    paced, layouts = (json.loads((results / f"{name}.json").read_text()) for name in ("stream", "strategies"))
+    stream.plot(paced, folder / "images" / "stream.svg")
+    (folder / "stream.md").write_text(pages.wrapped(stream.page(paced, layouts, "images/stream.svg")))
+    print(f"written: {folder / 'benchmarks.md'}, {folder / 'stream.md'}")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 package zonemap.benchmarks.strategies
 
 import org.apache.iceberg.Table
+import org.apache.spark.sql.SparkSession
 
 import zonemap.core.io.ByteSource
 import zonemap.core.segment.{Segment, SegmentMerger}
@@ -30,6 +31,12 @@ sealed abstract class Layout(val name: String, val reported: String) {
 
   /** Whether the driver retains the index in memory between queries; otherwise each query opens the store anew. */
   def hasHotTier: Boolean
+
+  /** Gives a session the confs of this layout, and those alone of all that layouts have. */
+  def set(spark: SparkSession): Unit = {
+    Layout.confKeys.foreach(spark.conf.unset)
+    confs.foreach { case (key, value) => spark.conf.set(key, value) }
+  }
 }
 
 object Layout {
@@ -115,10 +122,10 @@ object Layout {
     override val hasHotTier = true
   }
 
-  val indexed: Seq[Layout] = Seq(Master, Hierarchical, Probabilistic, Dual, Decoupled, Combined)
+  lazy val indexed: Seq[Layout] = Seq(Master, Hierarchical, Probabilistic, Dual, Decoupled, Combined)
 
   /** The keys of all confs that any layout sets. */
-  val confKeys: Set[String] = (NoIndex +: indexed).flatMap(_.confs.keys).toSet
+  private lazy val confKeys: Set[String] = (NoIndex +: indexed).flatMap(_.confs.keys).toSet
 
   private def build(table: Table): Unit =
     new IndexAdmin(process).build(

@@ -219,8 +219,7 @@ object StrategiesBenchmark {
   }
 
   private def under[A](spark: SparkSession, layout: Layout)(work: => A): A = {
-    Layout.confKeys.foreach(spark.conf.unset)
-    layout.confs.foreach { case (key, value) => spark.conf.set(key, value) }
+    layout.set(spark)
     work
   }
 
