@@ -127,6 +127,11 @@ def test_an_aggregate_of_the_index_is_a_literal_of_the_plan(spark, events) -> No
     assert "subquery" not in text.lower()
 
 
+def test_a_function_of_an_answer_fails_only_for_a_row_that_needs_it(spark, events) -> None:
+    beyond = f"CAST((SELECT max(id) FROM {events}) * 10000000000 AS INT)"
+    files_read(spark, f"SELECT id FROM {events} WHERE id < -1 AND id > {beyond}")
+
+
 def test_a_subquery_with_several_rows_fails(spark, events) -> None:
     for rows in (f"SELECT max(id) FROM {events} GROUP BY to_date(ts)", "SELECT n FROM parquet_mark"):
         with pytest.raises(Exception, match="SCALAR_SUBQUERY_TOO_MANY_ROWS"):

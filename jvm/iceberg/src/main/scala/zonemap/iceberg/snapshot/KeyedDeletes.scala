@@ -6,12 +6,16 @@ import scala.collection.mutable
 import org.apache.iceberg.{FileContent, FileFormat, MetadataColumns}
 
 import zonemap.core.io.{ByteSource, HeapBytes}
-import zonemap.core.segment.{DeleteFileEntry, DeleteSegment, PartitionTuple, SegmentManifest}
+import zonemap.core.segment.{DeleteFileEntry, DeleteSegment, ManifestsOfRows, PartitionTuple, SegmentManifest}
 import zonemap.iceberg.convert.PartitionTuples
 import zonemap.iceberg.convert.PartitionTuples.TupleKey
 
-/** A delete file and the partition of its rows. */
-private[zonemap] final case class LiveDelete(entry: DeleteFileEntry, specId: Int, tuple: Array[AnyRef]) {
+/** A delete file, the partition of its rows, and the location of the manifest that lists it; null if unknown. */
+private[zonemap] final case class LiveDelete(
+    entry: DeleteFileEntry,
+    specId: Int,
+    tuple: Array[AnyRef],
+    manifest: String = null) {
 
   def isEquality: Boolean = entry.content == FileContent.EQUALITY_DELETES.id()
 
@@ -58,10 +62,13 @@ private[zonemap] final class KeyedDeletes private (stored: DeleteSegment) {
   def files: IndexedSeq[DeleteFileEntry] = stored.files
   def rows: Int = stored.rows
 
-  private val deletes: Array[LiveDelete] = stored.files.iterator.map { entry =>
-    val partition = stored.partitions(entry.partition)
-    LiveDelete(entry, partition.specId, partition.values)
-  }.toArray
+  private val deletes: Array[LiveDelete] = {
+    val listing = new ManifestsOfRows(stored.manifests)
+    stored.files.iterator.zipWithIndex.map { case (entry, row) =>
+      val partition = stored.partitions(entry.partition)
+      LiveDelete(entry, partition.specId, partition.values, listing.locationOf(row))
+    }.toArray
+  }
 
   private val keys: IndexedSeq[TupleKey] = stored.partitions.map(p => PartitionTuples.key(p.specId, p.values))
   private val paths: PathRows = new PathRows(deletes)
@@ -94,7 +101,7 @@ private[zonemap] final class KeyedDeletes private (stored: DeleteSegment) {
 
   /** An estimate of the heap that this object and its segment use. */
   val heapBytes: Long = stored.heapBytes + HeapBytes.instance(40) + HeapBytes.array(rows, HeapBytes.Reference) +
-    rows * HeapBytes.instance(12) + paths.heapBytes + HeapBytes.sequence(keys.size) + keys.size * KeyBytes +
+    rows * HeapBytes.instance(16) + paths.heapBytes + HeapBytes.sequence(keys.size) + keys.size * KeyBytes +
     Seq(positions, equality).map(groupBytes).sum + HeapBytes.hashMap(equality.size)
 
   private def groupBytes(groups: Map[TupleKey, Array[Int]]): Long =

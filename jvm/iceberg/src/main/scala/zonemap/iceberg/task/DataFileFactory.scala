@@ -6,7 +6,7 @@ import java.util.{List => JList}
 
 import org.apache.iceberg.{DataFile, StructLike}
 
-import zonemap.core.segment.{PathReader, Segment}
+import zonemap.core.segment.{ManifestsOfRows, PathReader, Segment}
 
 /**
  * Makes Iceberg's own `DataFile`s from the rows of one segment.
@@ -20,6 +20,7 @@ import zonemap.core.segment.{PathReader, Segment}
  */
 private[zonemap] final class DataFileFactory(segment: Segment, paths: PathReader, templates: ContentFileTemplates) {
   private val ofPartition = new Array[Template](segment.partitions.size)
+  private val manifests = new ManifestsOfRows(segment.manifests)
 
   /** The data file of `row`, without column statistics, as stock planning returns it. */
   def dataFile(row: Int): DataFile = {
@@ -54,6 +55,7 @@ private[zonemap] final class DataFileFactory(segment: Segment, paths: PathReader
     fields.set(Fields.SortOrderId, sortOrderId)
     fields.set(Fields.SplitOffsets, boxed(splitOffsets))
     SequenceNumbers.set(file, dataSequenceNumber, fileSequenceNumber)
+    private var manifest: String = _
 
     def copy(): DataFile = template.copy()
 
@@ -63,6 +65,11 @@ private[zonemap] final class DataFileFactory(segment: Segment, paths: PathReader
         dataSequenceNumber = segment.dataSequenceNumber(row)
         fileSequenceNumber = segment.fileSequenceNumber(row)
         SequenceNumbers.set(file, dataSequenceNumber, fileSequenceNumber)
+      }
+      val listing = manifests.locationOf(row)
+      if (listing ne manifest) {
+        manifest = listing
+        ManifestLocations.set(file, manifest)
       }
     }
 

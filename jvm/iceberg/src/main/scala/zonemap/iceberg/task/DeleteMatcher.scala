@@ -242,6 +242,7 @@ private[zonemap] final class DeleteFileFactory(templates: ContentFileTemplates) 
     set(Fields.ContentOffset, entry.contentOffset)
     set(Fields.ContentSize, entry.contentSizeBytes)
     SequenceNumbers.set(file, entry.dataSequenceNumber, entry.fileSequenceNumber)
+    if (delete.manifest != null) ManifestLocations.set(file, delete.manifest)
     file
   }
 

@@ -80,6 +80,26 @@ class CompactTasksTest extends AnyFunSuite with OwnProcess {
     assert(compact > 0)
   }
 
+  test("data and delete files name the manifests that Iceberg's name, which commits open instead of all manifests") {
+    def named(file: ContentFile[_]) = (file.location(), file.manifestLocation())
+    (0 until 12).foreach { n =>
+      process.restart()
+      val random = new RandomTable(new Rng(Rng.baseSeed + 2000 + n))
+      random.append()
+      (0 until 6).foreach { _ =>
+        random.commit()
+        val stock = Planning.stock(random.table)
+        val (files, deletes) =
+          (stock.map(t => named(t.file())).toSet, stock.flatMap(_.deletes().asScala.map(named)).toSet)
+        assert(files.forall(_._2 != null))
+        Seq(Compact, Plain).map(tasks(random.table, _, Expressions.alwaysTrue())).foreach { ours =>
+          assert(ours.map(t => named(t.file())).toSet == files, s"seed $n")
+          assert(deletes.subsetOf(ours.flatMap(_.deletes().asScala.map(named)).toSet), s"seed $n")
+        }
+      }
+    }
+  }
+
   test("a snapshot with deletes has Iceberg's own tasks") {
     val table = TestTable.create(Columns, PartitionSpec.builderFor(_).identity("p").build())
     val (one, other) = (file(table, new Rng(1)), file(table, new Rng(2)))

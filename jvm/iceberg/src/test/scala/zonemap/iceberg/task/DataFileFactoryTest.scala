@@ -68,6 +68,7 @@ class DataFileFactoryTest extends AnyFunSuite {
     // without a sort order the builder sets order 0, but a manifest entry may have none
     if (order.isEmpty) file.asInstanceOf[StructLike].set(Fields.SortOrderId, null)
     SequenceNumbers.set(file, 10L + row, 20L + row)
+    ManifestLocations.set(file, identity.path)
     file.copyWithoutStats()
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.spark.aggregate
 
+import scala.util.Try
+
 import org.apache.spark.sql.catalyst.expressions.{Expression, Literal, ScalarSubquery}
 import org.apache.spark.sql.catalyst.optimizer.ConstantFolding
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, ReplaceData, WriteDelta}
@@ -28,7 +30,8 @@ private[zonemap] object SubqueryAnswerRule extends Rule[LogicalPlan] {
     val answered = plan.transformWithPruning(_.containsPattern(TreePattern.SCALAR_SUBQUERY)) { case filter: Filter =>
       filter.transformExpressions(value)
     }
-    if (answered eq plan) plan else ConstantFolding(answered)
+    // a function of the value may fail, as in 100 / 0: then Spark evaluates it only for the rows that need it
+    if (answered eq plan) plan else Try(ConstantFolding(answered)).getOrElse(plan)
   }
 
   private val value: PartialFunction[Expression, Expression] = {

@@ -4,7 +4,8 @@ package zonemap.spark.join
 import org.apache.spark.sql.catalyst.expressions.{Alias, And, Expression}
 import org.apache.spark.sql.catalyst.plans.logical._
 
-import zonemap.spark.expression.ExpressionSql
+import zonemap.spark.expression.{ExpressionSql, NestedTypes}
+import zonemap.spark.expression.CatalystValues.mayHoldNaN
 
 /**
  * Derives, from the source of a MERGE, a plan that returns at least the source's keys, at each evaluation.
@@ -26,6 +27,10 @@ private[join] object KeyPlan {
         passed(child, key, condition +: conditions)
       case Filter(_, child)     => removed(child, key)
       case Project(list, child) => through(list, child, key, conditions)
+      // Spark groups -0.0 as 0.0, so below an aggregate a function may get the other zero
+      case Aggregate(_, list, child, _)
+          if (key +: conditions).map(ExpressionSql.below(_, list)).exists(isFunctionOfFloating) =>
+        removed(child, ExpressionSql.below(key, list))
       // Spark refuses a column in the output that is not a grouping column
       case Aggregate(_, list, child, _) => through(list, child, key, conditions)
       case unary @ (_: SubqueryAlias | _: View | _: Sort | _: Distinct | _: RepartitionOperation | _: ResolvedHint |
@@ -77,6 +82,12 @@ private[join] object KeyPlan {
     }
     Option.when(branches.forall(_.isDefined))(Union(branches.flatten))
   }
+
+  private def isFunctionOfFloating(expression: Expression): Boolean =
+    expression match {
+      case Column(_) => false
+      case other     => other.references.exists(column => NestedTypes.contains(column.dataType)(mayHoldNaN))
+    }
 
   private def isOf(expression: Expression, plan: LogicalPlan): Boolean =
     expression.references.nonEmpty && expression.references.subsetOf(plan.outputSet) &&
