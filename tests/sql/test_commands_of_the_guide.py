@@ -69,17 +69,20 @@ def test_first_rows_of_a_sort_and_limit(spark: SparkSession) -> None:
         assert_rows_equal_off_on(spark, statement, at_least=10)
 
 
-def test_a_join_on_a_column_without_a_partition(spark: SparkSession) -> None:
-    (join,) = statements("joins")
+def test_a_join_on_a_column_without_a_partition_and_rows_newer_than_a_mark(spark: SparkSession) -> None:
+    join, newer = statements("joins")
     spark.sql("USE lake.db")
     create(spark, "lake.db.facts", f"SELECT id AS k, id % 10 AS v FROM range(0, {ROWS}, 1, {FILES})")
     create(spark, "lake.db.dim", "SELECT id + 700 AS k, DATE'2026-03-01' AS day FROM range(0, 5, 1, 1)")
+    create(spark, "lake.db.mark", "SELECT min(ts) AS ts FROM lake.db.events")
     try:
         assert_rows_equal_off_on(spark, join, at_least=5)
+        assert_rows_equal_off_on(spark, newer, at_least=5)
     finally:
         spark.sql("USE spark_catalog.default")
         spark.sql("DROP TABLE lake.db.facts")
         spark.sql("DROP TABLE lake.db.dim")
+        spark.sql("DROP TABLE lake.db.mark")
 
 
 def test_facts_are_built_estimated_dropped_and_their_files_deleted(spark: SparkSession) -> None:

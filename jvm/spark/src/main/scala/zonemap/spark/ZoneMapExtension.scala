@@ -13,8 +13,9 @@ import org.apache.spark.sql.SparkSessionExtensions
  *   SET spark.sql.zonemap... checks of the analyzer       SetCheck        refuses a malformed value
  *   write                    plan normalization           IngestWriteRule appends go to the ingest queue, if asked for
  *   query                    plan normalization           SwapRule        Iceberg tables become ZoneMapTables
- *                            plan normalization           RowLevelSwapRule  the same for targets of DELETE, UPDATE, MERGE
+ *                            plan normalization           RowLevelSwapRule  the same for targets of commands
  *                            pre-CBO                      SwapRule        the same for relations added by the optimizer
+ *                            pre-CBO                      SubqueryAnswerRule  answered subqueries become literals
  *                            pre-CBO                      SnapshotAggregateRule  COUNT, MIN, MAX that need no file
  *                            pre-CBO                      TopKRule        ORDER BY x LIMIT k: a bound of x prunes files
  *                            pre-CBO                      LimitRule       LIMIT k: plans only files that hold k rows
@@ -23,9 +24,11 @@ import org.apache.spark.sql.SparkSessionExtensions
  *   V2 scan push-down        Iceberg's scan calls ZoneMapTable.newBatchScan() to plan its files
  *                            user provided optimizers     ObserveScans    retains the conditions and keys for advise
  *                            user provided optimizers     AggregateRule   COUNT, MIN, MAX of whole files become rows
+ *                            user provided optimizers     RuntimeSubqueryRule  values of subqueries prune planned files
  *                            user provided optimizers     RuntimeJoinRule keys of broadcasts prune planned files
  *   physical plan            strategies                   PrunedScanStrategy  metrics of the pruned files
  *                            strategies                   AnsweredRowsStrategy  rows in the place of an aggregate
+ *                            strategies                   CachedRowsStrategy  caches whose keys prune
  * }}}
  *
  * Without Iceberg, or with a version that it does not support, the extension logs one line and does nothing.

@@ -64,7 +64,7 @@ class ConditionLinesTest extends SharedSession {
     "plus_one(i) = 3 OR hash(id) = 1" -> ConditionReason.UserFunction("plus_one"),
     "plus_one(i) = 3" -> ConditionReason.UserFunction("plus_one"),
     "rand() < 0.5" -> ConditionReason.NotDeterministic,
-    s"i = (SELECT max(i) FROM $table)" -> ConditionReason.Subquery,
+    s"i = (SELECT max(i) FROM $table WHERE hash(id) = 1)" -> ConditionReason.Subquery,
     "s LIKE '%3'" -> ConditionReason.TextInside("s", "n-grams need 3 bytes in a row of the pattern"),
     "s LIKE '%a_b%cde'" -> ConditionReason.TextInside("s", "only n-grams of s could evaluate it"),
     "s RLIKE '345$'" -> ConditionReason.TextInside("s", "n-grams cannot evaluate this condition"),

@@ -75,7 +75,7 @@ object ReasonExamples {
 
   private val conditions = Seq(
     where("CONDITION_NOT_DETERMINISTIC", "rand() < 0.5"),
-    where("CONDITION_SUBQUERY", s"i = (SELECT max(i) FROM $Table)"),
+    where("CONDITION_SUBQUERY", s"i = (SELECT max(i) FROM $Table WHERE s = 'k7')"),
     where("CONDITION_TEXT_INSIDE", "s LIKE '%345%'"),
     where("CONDITION_CAST", "CAST(s AS DATE) = DATE'2026-01-01'"),
     where("CONDITION_METADATA_COLUMN", "_file LIKE 'x%'"),
