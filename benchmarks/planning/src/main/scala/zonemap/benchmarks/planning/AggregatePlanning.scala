@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.benchmarks.planning
 
-import java.nio.file.{Path, Paths}
+import java.nio.file.Path
 
 import scala.jdk.CollectionConverters._
 
@@ -23,19 +23,13 @@ import zonemap.iceberg.upkeep.UpkeepProcess
  */
 object AggregatePlanning {
 
-  def main(arguments: Array[String]): Unit = {
-    require(arguments.length >= 4, "Usage: AggregatePlanning <work folder> <result.json> <rounds> <files>...")
-    val folder = Paths.get(arguments(0)).toAbsolutePath
-    val spark = BenchmarkSession.withLake(
-      folder.getParent.toString,
-      Map("spark.sql.zonemap.upkeep.mode" -> "off", "spark.sql.adaptive.enabled" -> "false", SlowFileSystem.sparkConf))
-    val tables =
-      try arguments.drop(3).toSeq.map(files => measureTable(spark, folder, files.toInt, arguments(2).toInt))
-      finally spark.stop()
-    BenchmarkFiles.write(Paths.get(arguments(1)), Map[String, Any]("tables" -> tables.asJava).asJava)
-  }
+  def main(arguments: Array[String]): Unit = SqlTurns.run("AggregatePlanning", arguments.toSeq)(measureTable)
 
-  private def measureTable(spark: SparkSession, folder: Path, files: Int, rounds: Int): java.util.Map[String, Any] = {
+  private def measureTable(
+      spark: SparkSession,
+      folder: Path,
+      files: Int,
+      rounds: Int): Seq[java.util.Map[String, Any]] = {
     val location = folder.resolve(s"aggregates_$files")
     BenchmarkFiles.deleteTree(location)
     val atlas = AtlasTable.ofSize(files, columns = 30).copy(byEngine = true)
@@ -49,7 +43,7 @@ object AggregatePlanning {
       SqlTurns.measure(spark, what, rounds)(plan(spark, text))
     }
     BenchmarkFiles.deleteTree(location)
-    Map[String, Any]("files" -> files, "queries" -> measured.asJava).asJava
+    Seq(Map[String, Any]("files" -> files, "queries" -> measured.asJava).asJava)
   }
 
   private def queries(atlas: AtlasTable, table: String): Seq[(String, String)] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.benchmarks.planning
 
-import java.nio.file.{Path, Paths}
+import java.nio.file.Path
 
 import scala.jdk.CollectionConverters._
 
@@ -27,17 +27,7 @@ object CommandPlanning {
 
   private val Modes = Seq("copy-on-write", "merge-on-read")
 
-  def main(arguments: Array[String]): Unit = {
-    require(arguments.length >= 4, "Usage: CommandPlanning <work folder> <result.json> <rounds> <files>...")
-    val folder = Paths.get(arguments(0)).toAbsolutePath
-    val spark = BenchmarkSession.withLake(
-      folder.getParent.toString,
-      Map("spark.sql.zonemap.upkeep.mode" -> "off", "spark.sql.adaptive.enabled" -> "false", SlowFileSystem.sparkConf))
-    val tables =
-      try arguments.drop(3).toSeq.flatMap(files => measureTable(spark, folder, files.toInt, arguments(2).toInt))
-      finally spark.stop()
-    BenchmarkFiles.write(Paths.get(arguments(1)), Map[String, Any]("tables" -> tables.asJava).asJava)
-  }
+  def main(arguments: Array[String]): Unit = SqlTurns.run("CommandPlanning", arguments.toSeq)(measureTable)
 
   private def measureTable(
       spark: SparkSession,

@@ -2,6 +2,7 @@
 package zonemap.benchmarks.planning
 
 import java.lang.management.ManagementFactory
+import java.nio.file.{Path, Paths}
 
 import scala.collection.mutable.ArrayBuffer
 import scala.jdk.CollectionConverters._
@@ -24,6 +25,23 @@ object SqlTurns {
    * @param planned what the measured work returns
    */
   private final case class Turn(run: Run, threadMillis: Double, planned: Int)
+
+  /**
+   * Measures tables of several sizes in one session, and writes the result. The arguments are a work folder, the result,
+   * the rounds and the numbers of files; `measure` gets the session, the folder, a number of files and the rounds.
+   */
+  def run(suite: String, arguments: Seq[String])(
+      measure: (SparkSession, Path, Int, Int) => Seq[java.util.Map[String, Any]]): Unit = {
+    require(arguments.size >= 4, s"Usage: $suite <work folder> <result.json> <rounds> <files>...")
+    val folder = Paths.get(arguments(0)).toAbsolutePath
+    val spark = BenchmarkSession.withLake(
+      folder.getParent.toString,
+      Map("spark.sql.zonemap.upkeep.mode" -> "off", "spark.sql.adaptive.enabled" -> "false", SlowFileSystem.sparkConf))
+    val tables =
+      try arguments.drop(3).flatMap(files => measure(spark, folder, files.toInt, arguments(2).toInt))
+      finally spark.stop()
+    BenchmarkFiles.write(Paths.get(arguments(1)), Map[String, Any]("tables" -> tables.asJava).asJava)
+  }
 
   /** Returns the medians of each variant; `plan` returns the number of splits or files that it planned. */
   def measure(spark: SparkSession, what: String, rounds: Int)(plan: => Int): java.util.Map[String, Any] = {

@@ -156,7 +156,8 @@ private final class PacedStream(spark: SparkSession, stream: StreamTable, folder
 
   /** The rows of the last query with the index, and the same without it; it throws if they differ. */
   private def equalRows(name: String, turn: Turn): Long = {
-    val all = s"SELECT count(*), sum(id), max(value) FROM lake.db.$name WHERE ts >= timestamp_seconds(${stream.streamStart})"
+    val all =
+      s"SELECT count(*), sum(id), max(value) FROM lake.db.$name WHERE ts >= timestamp_seconds(${stream.streamStart})"
     def rows(layout: Layout) = { layout.set(spark); spark.sql(all).collect().toSeq }
     val (ours, theirs) = (rows(Layout.Combined), rows(Layout.NoIndex))
     require(ours == theirs && turn.hot.nonEmpty, s"$name: $ours with the index, $theirs without it")
