@@ -32,7 +32,7 @@ PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/
 # sbt, pip and Maven run in parallel
 MAKEFLAGS += --jobs=3
 
-.PHONY: help setup jars jar wheel demo test test-jvm test-matrix test-python campaign docs docs-site lint check format bench-planning bench-matrix bench-aggregates bench-dml bench-kernel bench-pruning bench-footers bench-tpch bench-atlas bench-strategies bench-stream bench-report clean tools demo-ingest soak-ingest bench-ingest guards bench-pyiceberg bench-serve bench-load soak faults simulate soundness
+.PHONY: help setup jars jar wheel demo test test-jvm test-matrix test-python campaign docs docs-site lint check format bench-planning bench-matrix bench-aggregates bench-dml bench-kernel bench-pruning bench-footers bench-tpch bench-atlas bench-strategies bench-stream bench-report clean tools demo-ingest demo-serve soak-ingest bench-ingest guards bench-pyiceberg bench-serve bench-load soak faults simulate soundness
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -50,6 +50,9 @@ demo: setup ## real flights in Iceberg: queries with the index off and on (build
 
 demo-ingest: setup ## eight processes append real flights through a queue, two are killed, and the table is counted (2 minutes)
 	PYTHONPATH=examples $(BIN)/python -m demo_ingest --dir build/demo-ingest --iceberg $(ICEBERG_JAR) --sqlite $(SQLITE_JAR)
+
+demo-serve: setup ## PyIceberg and Spark without our jar plan through `zonemap serve`, beside their own plans (a minute)
+	PYTHONPATH=examples $(BIN)/python -m demo_serve --dir build/demo-serve --iceberg $(ICEBERG_JAR)
 
 soak-ingest: setup ## processes that append and commit are killed and stopped, and keys expire, beside maintenance: ROUNDS=n SEED=s
 	cd tests && ZONEMAP_TEST_JARS="$${ZONEMAP_TEST_JARS:-$(CURDIR)/$(JARS)}" ../$(BIN)/python -m ingest.soak --folder ../build/soak --rounds $(or $(ROUNDS),50) $(if $(SEED),--seed $(SEED))

@@ -81,11 +81,11 @@ def write_claims(spark: SparkSession, ids: Sequence[int]) -> None:
     spark.sql(f"INSERT INTO {CLAIMS} SELECT /*+ COALESCE(1) */ * FROM VALUES {rows}")
 
 
-def write_events(spark: SparkSession, step: Step) -> None:
-    """Writes the metadata of a table of ``EVENTS_FILES`` data files; the data files themselves do not exist."""
+def write_events(spark: SparkSession, step: Step, count: int | None = None) -> None:
+    """Writes the metadata of a table of ``count`` data files, by default ``EVENTS_FILES``, which do not exist."""
     spark.sql(f"CREATE TABLE {EVENTS} ({_EVENTS_COLUMNS}) USING iceberg {_PROPERTIES}")
     body = files("demo").joinpath("AppendFiles.java").read_text(encoding="utf-8")
-    for start in range(0, EVENTS_FILES, _EVENTS_PER_COMMIT):
+    for start in range(0, count or EVENTS_FILES, _EVENTS_PER_COMMIT):
         measured_plans.run_java(spark, EVENTS, body, first=start, end=start + _EVENTS_PER_COMMIT)
         step()
     spark.sql(f"REFRESH TABLE {EVENTS}")

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 import zonemap
-from demo import compare, flights, lake, report
+from demo import compare, flights, lake, report, session
 from demo.queries import queries
 from zonemap import ZonemapError
 from zonemap.results import BuildResult
@@ -29,9 +29,6 @@ _CLAIMS = 40
 #: The facts that the demo builds, by table.
 _FACTS = {lake.FLIGHTS: ["bloom(tailnum)"]}
 _LOG_WIDTH = 140
-# C1 alone: on two cores a short run would share them with C2. VFORK: Hadoop runs two chmod processes for each local
-# file it writes, half of what a small file costs.
-_JVM_FLAGS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djdk.lang.Process.launchMechanism=VFORK"
 
 
 def run(folder: Path, *, iceberg: str, commits: int) -> int:
@@ -53,7 +50,7 @@ def run(folder: Path, *, iceberg: str, commits: int) -> int:
     warehouse = folder / "lake"
     shutil.rmtree(warehouse, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
-    spark = _session(warehouse, iceberg)
+    spark = session.start(warehouse, iceberg)
     try:
         rows = flights.load()
         with _progress(console) as progress:
@@ -84,37 +81,6 @@ def run(folder: Path, *, iceberg: str, commits: int) -> int:
     for entry in bad:
         console.print(f"FAILED {entry.query.title}: {entry.failure}", markup=False)
     return 1 if bad else 0
-
-
-def _session(warehouse: Path, iceberg: str) -> SparkSession:
-    """Starts a local session with two cores and one Iceberg catalog, ``lake``, in a folder."""
-    from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra of this package
-
-    log = Path(__file__).with_name("log4j2.properties")
-    builder = SparkSession.builder.master("local[2]").appName("zonemap demo")
-    settings = {
-        "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
-        "spark.sql.catalog.lake.type": "hadoop",
-        "spark.sql.catalog.lake.warehouse": warehouse.as_uri(),
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.execution.arrow.pyspark.enabled": "true",
-        "spark.driver.memory": "2g",
-        "spark.driver.host": "localhost",
-        "spark.driver.extraJavaOptions": f"{_JVM_FLAGS} -Dlog4j2.configurationFile={log.as_uri()}",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-    }
-    for key, value in settings.items():
-        builder = builder.config(key, value)
-    spark = zonemap.configure(builder, iceberg=iceberg, upkeep="off").getOrCreate()
-    if driver_jvm.versions(spark)["iceberg"] is None:
-        spark.stop()
-        raise ZonemapError(
-            f"Cannot start the demo with Iceberg '{iceberg}': it is not on the class path. "
-            "Give --iceberg a version or a Spark runtime jar."
-        )
-    return spark
 
 
 def _write(spark: SparkSession, progress: Progress, rows: pa.Table, commits: int, days: int) -> None:

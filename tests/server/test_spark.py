@@ -10,6 +10,8 @@ from support import product, tables
 from support.compare import assert_same_rows
 from support.session import STOCK
 
+from demo_serve import pyiceberg_client, spark_client
+from demo_serve.queries import Comparison, Planned, Query
 from server.conftest import Server
 from server.test_clients import partitioned
 
@@ -59,3 +61,20 @@ def test_deletion_vectors_in_one_file(stock, of_rest: Server) -> None:
     product.build(stock, name)
     assert compare(stock, of_rest, name, "true") == 45
     assert compare(stock, of_rest, name, "id BETWEEN 20 AND 29") == 9
+
+
+def test_the_clients_of_the_demo_plan_fewer_files_and_return_the_same_rows(stock, of_rest: Server) -> None:
+    name = tables.create(stock, "lake.served.flights", "flight_id BIGINT, tailnum STRING")
+    rows = [[(place * 10 + i, f"N{place}") for i in range(10)] for place in range(6)]
+    tables.append(stock, name, rows, "flight_id BIGINT, tailnum STRING")
+    product.build(stock, name)
+    query = Query("ids", name, "flight_id >= 18 AND flight_id < 22", True)
+    with product.off(stock):
+        own, served = (spark_client.planned(stock, catalog, query) for catalog in ("lake", "through"))
+    found = [Comparison("Spark", query, own, served), *pyiceberg_client.compare(of_rest.url, [query])]
+    for comparison in found:
+        assert comparison.failure == ""
+        assert comparison.own.rows == comparison.served.rows == [18, 19, 20, 21]
+        assert len(comparison.served.files) == 2
+    missing = Planned(served.files, served.rows[1:], served.millis)
+    assert Comparison("Spark", query, own, missing).failure == "rows differ between the plans"
