@@ -28,22 +28,27 @@ def started(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> small_jvm.Comma
 def test_settings_and_secrets_are_in_one_variable(jar: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(serve.TOKEN, "token-of-callers")
     monkeypatch.setenv(serve.KEY, "key-of-tokens")
+    monkeypatch.setenv(serve.KEYSTORE_PASSWORD, "password-of-store")
+    store = tmp_path / "server.p12"
+    store.touch()
     file = tmp_path / "catalog.properties"
     file.write_text("# a comment\n\ntype=jdbc\njdbc.password = a=b\n")
     found = started(
         monkeypatch,
         *("--catalog-file", str(file), "--catalog-property", "uri=jdbc:x", "--port", "0", "--store-location", "/index"),
+        *("--tls-keystore", str(store)),
     )
     assert found.words[-3:] == ["--class", "zonemap.server.ServeProcess", "spark-internal"]
     settings = json.loads(found.environment[serve.VARIABLE])
     assert settings["catalog"] == {"type": "jdbc", "jdbc.password": "a=b", "uri": "jdbc:x"}
     assert (settings["port"], settings["host"], settings["upkeep"]) == (0, "127.0.0.1", "memory")
     assert (settings["token"], settings["key"]) == ("token-of-callers", "key-of-tokens")
+    assert (settings["tls-keystore"], settings["keystore-password"]) == (str(store), "password-of-store")
     assert (settings["store-location"], settings["hot-max-bytes"]) == ("/index", None)
     shown = " ".join(found.words)
-    for secret in ("token-of-callers", "key-of-tokens", "a=b"):
+    for secret in ("token-of-callers", "key-of-tokens", "password-of-store", "a=b"):
         assert secret not in shown
-    assert serve.TOKEN not in found.environment and serve.KEY not in found.environment
+    assert not {serve.TOKEN, serve.KEY, serve.KEYSTORE_PASSWORD} & found.environment.keys()
 
 
 @pytest.mark.parametrize("arguments", [(), ("--catalog-property", "uri")])

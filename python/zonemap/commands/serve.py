@@ -22,6 +22,9 @@ VARIABLE = "ZONEMAP_SERVE"
 TOKEN = "ZONEMAP_SERVE_TOKEN"
 #: Signs plan-ids and plan-tasks; servers behind one address need the same.
 KEY = "ZONEMAP_SERVE_KEY"
+#: Opens the key store of `--tls-keystore`.
+KEYSTORE_PASSWORD = "ZONEMAP_SERVE_KEYSTORE_PASSWORD"
+_SECRETS = {"token": TOKEN, "key": KEY, "keystore-password": KEYSTORE_PASSWORD}
 
 
 @click.command("serve")
@@ -45,6 +48,11 @@ KEY = "ZONEMAP_SERVE_KEY"
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address at which the server listens.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8182, show_default=True, help="0 takes a free port.")
+@click.option(
+    "--tls-keystore",
+    type=click.Path(exists=True, dir_okay=False, resolve_path=True),
+    help="A key store (PKCS #12 or JKS) with the server's key and certificates: the server then speaks HTTPS.",
+)
 @click.option(
     "--upkeep",
     type=click.Choice(["off", "memory", "auto"]),
@@ -71,7 +79,7 @@ def serve(
     The server stands before one catalog, plans the scans of tables from their indexes, and passes all other requests
     on. A small JVM takes the place of this process. ZONEMAP_SERVE_TOKEN in the environment is the token that callers
     of a catalog without callers of its own must send; ZONEMAP_SERVE_KEY signs the tokens of plans, if several servers
-    share an address.
+    share an address; ZONEMAP_SERVE_KEYSTORE_PASSWORD opens the key store.
     """
     served = _served(properties, catalog_file, options)
     command(served, settings=settings, iceberg=iceberg).replace_process()
@@ -92,9 +100,9 @@ def command(
         iceberg: The version or the jar of Iceberg's runtime.
         environment: The variables of this process; the secrets among them are passed on in one variable only.
     """
-    secrets = {"token": environment.get(TOKEN), "key": environment.get(KEY)}
+    secrets = {name: environment.get(variable) for name, variable in _SECRETS.items()}
     found = small_jvm.command(PROGRAM, (), settings=settings, iceberg=iceberg, environment=environment)
-    kept = {key: value for key, value in found.environment.items() if key not in (TOKEN, KEY)}
+    kept = {key: value for key, value in found.environment.items() if key not in _SECRETS.values()}
     return small_jvm.Command(found.words, kept | {VARIABLE: json.dumps({**served, **secrets})})
 
 

@@ -4,11 +4,12 @@ package zonemap.server
 import java.net.InetSocketAddress
 import java.util.Locale
 import java.util.concurrent.{ArrayBlockingQueue, ThreadPoolExecutor, TimeUnit}
+import javax.net.ssl.SSLContext
 
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
-import com.sun.net.httpserver.{HttpExchange, HttpServer}
+import com.sun.net.httpserver.{HttpExchange, HttpServer, HttpsConfigurator, HttpsServer}
 import org.apache.iceberg.BaseTable
 import org.apache.iceberg.rest.RESTUtil
 
@@ -24,9 +25,11 @@ import zonemap.server.upstream.{TableJson, Upstream}
  * It holds no state between two requests but the index. Thread-safe.
  *
  * @param address port 0 takes a free one
+ * @param tls makes this a server of HTTPS
  */
 private[server] final class PlanServer(
     address: InetSocketAddress,
+    tls: Option[SSLContext],
     upstream: Upstream,
     plans: ScanPlans,
     metrics: ServerMetrics,
@@ -37,7 +40,11 @@ private[server] final class PlanServer(
   private val threads =
     new ThreadPoolExecutor(Threads, Threads, 60, TimeUnit.SECONDS, new ArrayBlockingQueue[Runnable](MaxWaiting))
   threads.allowCoreThreadTimeOut(true)
-  private val server = HttpServer.create(address, MaxWaiting)
+  private val server = tls.fold(HttpServer.create(address, MaxWaiting)) { context =>
+    val https = HttpsServer.create(address, MaxWaiting)
+    https.setHttpsConfigurator(new HttpsConfigurator(context))
+    https
+  }
   server.setExecutor(threads)
   server.createContext("/", exchange => handle(exchange)): Unit
   server.start()

@@ -34,7 +34,7 @@ private[zonemap] object ServeProcess {
       try {
         val settings = ServeSettings.parse(sys.env.getOrElse(Variable, "{}"))
         val server = start(settings, Limits(plans = settings.plans))
-        println(s"zonemap serves plans at http://${settings.address.getAddress.getHostAddress}:${server.port}")
+        println(s"zonemap serves plans at ${settings.url(server.port)}")
         stop.await()
         server.close()
         0
@@ -58,7 +58,7 @@ private[zonemap] object ServeProcess {
     process.index.planLog.listen(metrics)
     val tokens = new PlanTokens(settings.key, limits.tokenMillis, () => System.currentTimeMillis())
     val plans = new ScanPlans(process, settings.planner, tokens, limits)
-    new PlanServer(settings.address, upstream, plans, metrics, limits)
+    new PlanServer(settings.address, settings.tls, upstream, plans, metrics, limits)
   }
 
   private val Variable = "ZONEMAP_SERVE"

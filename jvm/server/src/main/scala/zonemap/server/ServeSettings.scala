@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.server
 
+import java.io.File
 import java.net.{InetAddress, InetSocketAddress}
 import java.nio.charset.StandardCharsets.UTF_8
-import java.security.{MessageDigest, SecureRandom}
+import java.security.{KeyStore, MessageDigest, SecureRandom}
+import javax.net.ssl.{KeyManagerFactory, SSLContext}
 
 import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
 
 import org.apache.iceberg.{CatalogProperties, CatalogUtil}
 import org.apache.iceberg.rest.RESTCatalog
@@ -19,6 +22,7 @@ import zonemap.iceberg.settings.{PlannerSettings, UpkeepMode}
  *
  * @param name the name of the catalog behind the server
  * @param catalog the properties of the catalog behind the server
+ * @param tls the certificate with which the server speaks HTTPS; without one it speaks HTTP
  * @param token what callers must send, if the catalog is not a REST catalog
  * @param key signs plan-ids and plan-tasks
  */
@@ -26,10 +30,15 @@ private[server] final class ServeSettings(
     val name: String,
     val catalog: Map[String, String],
     val address: InetSocketAddress,
+    val tls: Option[SSLContext],
     val planner: PlannerSettings,
     val token: Option[String],
     val key: Array[Byte],
     val plans: Int) {
+
+  /** The URL of the server when it listens at a port. */
+  def url(port: Int): String =
+    s"${if (tls.isDefined) "https" else "http"}://${address.getAddress.getHostAddress}:$port"
 
   /** Whether the catalog behind the server decides who may load which table. */
   def isRest: Boolean =
@@ -54,6 +63,7 @@ private[server] object ServeSettings {
       text("catalog-name").getOrElse("zonemap"),
       catalog,
       new InetSocketAddress(host, number(node, "port").getOrElse(8182L).toInt),
+      text("tls-keystore").map(file => tlsOf(file, text("keystore-password").getOrElse(""))),
       planner,
       text("token"),
       text("key").fold(random())(key => MessageDigest.getInstance("SHA-256").digest(key.getBytes(UTF_8))),
@@ -77,6 +87,20 @@ private[server] object ServeSettings {
     case "auto"   => UpkeepMode.Auto
     case other    => refuse(s"Cannot use the upkeep '$other': it is not off, memory or auto.")
   }
+
+  /** The server's side of TLS, with the key and the certificates of a key store. */
+  private def tlsOf(file: String, password: String): SSLContext =
+    try {
+      val keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm)
+      keys.init(KeyStore.getInstance(new File(file), password.toCharArray), password.toCharArray)
+      val context = SSLContext.getInstance("TLS")
+      context.init(keys.getKeyManagers, null, null)
+      context
+    } catch {
+      case NonFatal(e) =>
+        refuse(
+          s"Cannot read the key store '$file' with the password in ZONEMAP_SERVE_KEYSTORE_PASSWORD: ${e.getMessage}")
+    }
 
   private def refuse(message: String): Nothing = throw new IllegalArgumentException(message)
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.server
 
-import java.net.{InetAddress, ServerSocket, URI}
+import java.net.{InetAddress, ServerSocket, Socket, URI}
 import java.net.http.{HttpClient, HttpRequest, HttpResponse}
+import java.nio.file.Files
+import java.security.KeyStore
 import java.util.concurrent.{TimeoutException, TimeUnit}
+import javax.net.ssl.{SSLContext, TrustManagerFactory}
 
 import scala.jdk.CollectionConverters._
 import scala.util.{Try, Using}
@@ -103,6 +106,38 @@ class PlanServerTest extends AnyFunSuite {
       catalog.config = """{"scan-planning-mode":"server"}"""
       assert(send("POST", s"$table/plan", "Bearer anna", "{}").statusCode == 409)
       assert(catalog.requests.asScala.toSeq.last.path == s"$table/plan")
+    }
+  }
+
+  test("with a key store the server speaks HTTPS only") {
+    val folder = Files.createTempDirectory("tls")
+    val file = folder.resolve("server.p12")
+    val keytool = Seq(s"${sys.props("java.home")}/bin/keytool", "-genkeypair", "-alias", "server", "-keyalg", "EC") ++
+      Seq("-dname", "CN=localhost", "-ext", "san=ip:127.0.0.1", "-storetype", "PKCS12") ++
+      Seq("-keystore", file.toString, "-storepass", "opens-the-store")
+    assert(new ProcessBuilder(keytool.asJava).inheritIO().start().waitFor() == 0)
+    def found(password: String) = settings(
+      s"""{"catalog":{"type":"hadoop","warehouse":"$folder"},"port":0,"tls-keystore":"$file",""" +
+        s""""keystore-password":"$password"}""")
+    val refused = intercept[IllegalArgumentException](found("another")).getMessage
+    assert(refused.contains("ZONEMAP_SERVE_KEYSTORE_PASSWORD") && !refused.contains("another"))
+    val trusted = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm)
+    trusted.init(KeyStore.getInstance(file.toFile, "opens-the-store".toCharArray))
+    val context = SSLContext.getInstance("TLS")
+    context.init(null, trusted.getTrustManagers, null)
+    val secured = HttpClient.newBuilder().sslContext(context).build()
+    val of = found("opens-the-store")
+    Using.resource(ServeProcess.start(of, Limits())) { server =>
+      def asked(client: HttpClient, url: String) = Try(
+        client.send(HttpRequest.newBuilder(URI.create(s"$url/health")).build(), HttpResponse.BodyHandlers.ofString()))
+      // a handshake that never ends keeps no other caller waiting
+      Using.resource(new Socket("127.0.0.1", server.port)) { silent =>
+        silent.getOutputStream.write(22)
+        assert(asked(secured, of.url(server.port)).get.body == "ok\n")
+      }
+      assert(of.url(server.port).startsWith("https://127.0.0.1:"))
+      assert(asked(secured, s"http://127.0.0.1:${server.port}").isFailure)
+      assert(asked(http, of.url(server.port)).isFailure, "the certificate is not one that Java knows")
     }
   }
 
