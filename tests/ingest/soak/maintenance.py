@@ -22,6 +22,8 @@ from zonemap import ZonemapError, ingest
 from zonemap.ingest import listing
 
 _DAY = 86_400
+#: Seconds in which a task that only failed during the faults must succeed once they are over.
+_GRACE = 120.0
 
 
 class Maintenance:
@@ -62,14 +64,17 @@ class Maintenance:
         self._planted: dict[str, list[Path]] = {"remove_orphan_files": [], "ingest_collect_garbage": []}
 
     def run(self, stop: threading.Event, chooser: random.Random) -> None:
-        """Works until `stop` is set, and each task at least once."""
+        """Works until `stop` is set and each task has succeeded, at most `_GRACE` seconds longer."""
         tasks = list(self._tasks)
-        while not stop.is_set():
+        end = float("inf")
+        while time.monotonic() < end:
             chooser.shuffle(tasks)
             for task in tasks:
                 self._attempt(task)
-                if stop.wait(chooser.uniform(0.05, 0.4)) and all(self.done[done.__name__] for done in tasks):
-                    return
+                if stop.wait(chooser.uniform(0.05, 0.4)):
+                    end = min(end, time.monotonic() + _GRACE)
+                    if all(self.done[known.__name__] for known in tasks):
+                        return
 
     def left_over(self) -> list[str]:
         """The planted files that a successful removal has left, tasks that never succeeded, and what copies did."""
