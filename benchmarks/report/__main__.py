@@ -8,11 +8,29 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from report import atlas, ingest, kernel, load, matrix, pages, planning, pruning, readers, serve, stream, tpch
+from report import (
+    aggregates,
+    atlas,
+    commands,
+    ingest,
+    kernel,
+    load,
+    matrix,
+    pages,
+    planning,
+    pruning,
+    readers,
+    serve,
+    stream,
+    summary,
+    tpch,
+)
 
 SUITES = {
     planning: "planning/results/planning.json",
     matrix: "planning/results/matrix.json",
+    aggregates: "planning/results/aggregates.json",
+    commands: "planning/results/dml.json",
     kernel: "jmh/results/kernel.json",
     pruning: "pruning/results/pruning.json",
     tpch: "tpch/results/tpch.json",
@@ -40,21 +58,26 @@ def main(folder: Path) -> None:
         folder: the folder to write the pages to; plots go to its subfolder `images`.
     """
     (folder / "images").mkdir(parents=True, exist_ok=True)
-    parts = [HEAD]
+    results = Path(__file__).parent.parent
+    paced, layouts = (_read(results / f"strategies/results/{name}.json") for name in ("stream", "strategies"))
+    documents = {"stream": paced}
+    parts = []
     for suite, name in SUITES.items():
-        result = Path(__file__).parent.parent / name
+        result = results / name
         if result.exists():
-            document: Any = json.loads(result.read_text())
+            document = documents[result.stem] = _read(result)
             plot = folder / "images" / f"{result.stem}.svg"
             suite.plot(document, plot)
             parts.append(suite.section(document, f"images/{plot.name}"))
             parts.append(pages.measured_on(document))
-    (folder / "benchmarks.md").write_text(pages.wrapped("\n".join(parts)))
-    results = Path(__file__).parent.parent / "strategies/results"
-    paced, layouts = (json.loads((results / f"{name}.json").read_text()) for name in ("stream", "strategies"))
+    (folder / "benchmarks.md").write_text(pages.wrapped("\n".join([HEAD, summary.table(documents), *parts])))
     stream.plot(paced, folder / "images" / "stream.svg")
     (folder / "stream.md").write_text(pages.wrapped(stream.page(paced, layouts, "images/stream.svg")))
     print(f"written: {folder / 'benchmarks.md'}, {folder / 'stream.md'}")
+
+
+def _read(result: Path) -> Any:
+    return json.loads(result.read_text())
 
 
 if __name__ == "__main__":
