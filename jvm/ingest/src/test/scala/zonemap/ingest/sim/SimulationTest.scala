@@ -19,7 +19,7 @@ class SimulationTest extends AnyFunSuite {
   import SimulationTest._
 
   test("no seed loses, doubles or reorders a record") {
-    val seeds = sys.props.get("zonemap.checks").fold(10000)(_.toInt)
+    val seeds = sys.props.get("zonemap.checks").fold(6000)(_.toInt)
     val first = Rng.baseSeed
     println(s"SimulationTest: -Dzonemap.seed=$first")
     val found = firstProblem(first, seeds, None)
@@ -28,7 +28,7 @@ class SimulationTest extends AnyFunSuite {
 
   Seq("that clients tell from it" -> true, "that no client tells from it" -> false).foreach { case (kind, isKnown) =>
     test(s"no seed loses or doubles a record of a table with a copy $kind") {
-      val seeds = sys.props.get("zonemap.checks").fold(3000)(_.toInt)
+      val seeds = sys.props.get("zonemap.checks").fold(2000)(_.toInt)
       val first = Rng.baseSeed
       val found = (first until first + seeds).iterator
         .flatMap { seed =>
@@ -40,7 +40,7 @@ class SimulationTest extends AnyFunSuite {
   }
 
   test("no seed loses or doubles a record of a lane that is retired") {
-    val seeds = sys.props.get("zonemap.checks").fold(5000)(_.toInt)
+    val seeds = sys.props.get("zonemap.checks").fold(3000)(_.toInt)
     val first = Rng.baseSeed
     val before = SimRetirement.counts
     val found = firstProblem(first, seeds, None, run = SimRetirement.run(_, _))

@@ -53,19 +53,14 @@ class SortEstimateTest extends SharedSession {
   private val cases = Seq(
     "mixed = 3000",
     "mixed >= 3000 AND mixed < 3064",
-    "mixed BETWEEN 1000 AND 1639",
-    "mixed > 3200",
     "mixed IN (5, 1000, 2000, 3000, 6000)",
     "users = 30",
-    "users < 300",
     "name = 'user-3000'",
     "name LIKE 'user-3%'",
     "day = DATE'2026-01-20'",
     "day >= DATE'2026-01-20' AND day < DATE'2026-02-05'",
-    "ratio < 64",
     "ratio BETWEEN 100 AND 110",
-    "skewed < 50000",
-    "skewed = 1000"
+    "skewed < 50000"
   )
 
   test("the estimate of a sort, for values of many kinds and conditions from narrow to wide") {
