@@ -3,19 +3,26 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 import matplotlib.pyplot as plt
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 matplotlib.use("svg")
+#: Readable on a light page and on a dark one; the plots have no background of their own.
+INK = "#7a828c"
 matplotlib.rcParams.update(
     {"svg.hashsalt": "zonemap", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
+    | {"savefig.transparent": True, "legend.framealpha": 0, "legend.labelcolor": INK}
+    | dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK)
 )
 
 STOCK, OURS, ORACLE = "#b0b7c3", "#1f6f8b", "#e07a1f"
@@ -76,5 +83,33 @@ def percent(share: float) -> str:
 
 
 def save(figure: Figure, path: Path) -> None:
+    """Saves a plot.
+
+    Raises:
+        ValueError: two of its labels overlap.
+    """
+    for one, other in overlapping(figure):
+        raise ValueError(f"Cannot save {path.name}: the labels '{one}' and '{other}' overlap.")
     figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
     plt.close(figure)
+
+
+def overlapping(figure: Figure) -> Iterator[tuple[str, str]]:
+    """Yields the pairs of labels that overlap by more than a pixel."""
+    figure.canvas.draw()
+    hidden = {label for axes in figure.axes for axis in (axes.xaxis, axes.yaxis) for label in _beyond(axis)}
+    texts = [
+        text for text in figure.findobj(Text) if text not in hidden and text.get_visible() and text.get_text().strip()
+    ]
+    boxes = [(text.get_text(), text.get_window_extent().padded(-1)) for text in texts]
+    for (one, box), (other, another) in itertools.combinations(boxes, 2):
+        if box.overlaps(another) and box.width > 0 and another.width > 0:
+            yield one, other
+
+
+def _beyond(axis: Axis) -> Iterator[Text]:
+    """Yields the labels of ticks that lie beyond the axis, which are not drawn."""
+    low, high = sorted(axis.get_view_interval())
+    for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
+        if not low <= tick.get_loc() <= high:
+            yield from (tick.label1, tick.label2)

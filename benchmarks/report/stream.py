@@ -48,8 +48,7 @@ def plot(document: dict[str, Any], path: Path) -> None:
     for axis, (key, label) in zip(beneath.subplots(1, len(QUERIES)), QUERIES.items(), strict=True):
         _bars(axis, sizes, key)
         axis.set_title(label, fontsize=9)
-    figure.savefig(path, metadata={"Date": None})
-    plt.close(figure)
+    pages.save(figure, path)
 
 
 def _bars(axis: Axes, sizes: list[dict[str, Any]], key: str) -> None:
