@@ -28,6 +28,17 @@ def section(document: dict[str, Any], image: str) -> str:
         for table in document["tables"]
         for row in table["plans"]
     ]
+    clients = [
+        (
+            f"{table['files']:,}",
+            row["clients"],
+            f"{row['plansPerSecond']:,.0f}",
+            f"{pages.millis(row['wallMillisP50'])} / {pages.millis(row['wallMillisP99'])}",
+            pages.millis(row["serverCpuMillis"]),
+        )
+        for table in document["tables"]
+        for row in table["clients"]
+    ]
     return "\n".join(
         [
             "## Plans over the REST protocol\n",
@@ -37,5 +48,8 @@ def section(document: dict[str, Any], image: str) -> str:
             "on the same machine. Without an index, Iceberg plans in the server. The metadata are those of the "
             "section before.\n",
             pages.table(("files", "query", *SIDES.values()), rows),
+            "Many clients at a time ask the server with the index for a plan of one file, by requests of HTTP from a "
+            "process on the same cores.\n",
+            pages.table(("files", "clients", "plans a second", "ms, p50 / p99", "server CPU ms a plan"), clients),
         ]
     )

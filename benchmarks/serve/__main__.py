@@ -27,11 +27,14 @@ from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression, EqualTo, G
 from pyiceberg.table import StaticTable, Table
 
 import zonemap
+from serve import clients
 
 #: The values of `seq` that a file of the table holds.
 ROWS = 100_000
 #: Plans of PyIceberg and of a server without an index take seconds.
 SLOW_RUNS = 3
+#: Numbers of clients that ask the server with the index at a time.
+CLIENTS = (1, 16, 64)
 
 
 def queries(files: int) -> dict[str, BooleanExpression]:
@@ -50,6 +53,7 @@ class Server:
 
     def __init__(self, process: subprocess.Popen[str], url: str) -> None:
         self._process = process
+        self.url = url
         catalog = load_catalog("served", type="rest", uri=url, **{"scan-planning-mode": "server"})
         self.table: Table = catalog.load_table("db.atlas")
 
@@ -87,7 +91,12 @@ def main(folder: Path, result: Path, iceberg: str, runs: int, sizes: list[int]) 
         empty = str(warehouse / "no_index")
         with serving(warehouse, iceberg) as ours, serving(warehouse, iceberg, "--store-location", empty) as stock:
             document["tables"].append(
-                {"files": built.data_files, "indexBytes": built.bytes, "plans": _plans(files, ours, stock, runs)}
+                {
+                    "files": built.data_files,
+                    "indexBytes": built.bytes,
+                    "plans": _plans(files, ours, stock, runs),
+                    "clients": _clients(files, ours),
+                }
             )
     session.keep(document, result)
 
@@ -112,6 +121,12 @@ def _plans(files: int, ours: Server, stock: Server, runs: int) -> list[dict[str,
                     made[name].append(_plan(table, expression, cpu))
         found.append({"query": query} | {name: _medians(plans) for name, plans in made.items()})
         print(files, found[-1], flush=True)
+    return found
+
+
+def _clients(files: int, ours: Server) -> list[dict[str, float]]:
+    found = [clients.measure(ours.url, files // 2 * ROWS + 7, count, ours.cpu_millis) for count in CLIENTS]
+    print(files, found, flush=True)
     return found
 
 
