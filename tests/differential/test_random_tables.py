@@ -13,6 +13,7 @@ import sys
 
 import pytest
 from support import product
+from support.compare import assert_rows_equal_off_on
 from support.fuzz import recipe as recipes
 from support.fuzz import states
 from support.fuzz.check import Checker, Totals
@@ -25,6 +26,9 @@ LATER_STATES = 3
 A_TABLE = FRESH + (LATER_STATES + 1) * LATER
 TABLES = max(NORMAL_TABLES, math.ceil(int(os.environ.get("ZONEMAP_CHECKS", "0")) / A_TABLE))
 TOTALS = Totals()
+
+#: The columns of the metadata table `files` that the index holds for every table.
+HELD = "content, file_path, file_format, record_count, file_size_in_bytes, sort_order_id"
 
 
 @pytest.mark.parametrize("number", range(TABLES))
@@ -47,6 +51,8 @@ def test_no_matching_file_is_left_out(spark, number: int) -> None:
             checker.may_fall_back = upkeep == "off"  # a commit may leave no manifest that the index has loaded
             checker.run(change(spark, life), LATER, ROWS)
         checker.run(states.rolled_back(spark, life), LATER, ROWS)
+    for columns, metadata in (("*", "partitions"), (HELD, "files")):
+        assert_rows_equal_off_on(spark, f"SELECT {columns} FROM {recipe.table}.{metadata}")
 
 
 def test_the_run_was_worth_something() -> None:

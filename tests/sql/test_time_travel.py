@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from support import plans, product, tables
-from support.compare import assert_planned_by_index, assert_rows_equal_off_on, bag
+from support.compare import assert_planned_by_index, assert_rows_equal_off_on, bag, explain
 from support.session import STOCK
 
 
@@ -53,6 +53,29 @@ def test_each_way_reads_its_snapshot(spark, history, way: str) -> None:
     assert_rows_equal_off_on(spark, query, at_least=10)
     assert_planned_by_index(spark, query)
     assert len(plans.planned_files(spark.sql(query))) == files
+
+
+#: clause after a metadata table -> name
+METADATA = {"": "now", " VERSION AS OF {v0}": "version", " TIMESTAMP AS OF '{ts1}'": "timestamp"} | {
+    f" VERSION AS OF '{ref}'": ref for ref in ("first", "b")
+}
+
+
+@pytest.mark.parametrize("clause", METADATA, ids=METADATA.values())
+def test_metadata_tables_of_each_way(spark, history, clause: str) -> None:
+    table, snapshots, times = history
+    at = clause.format(v0=snapshots[0], ts1=times[1])
+    for query, held in (
+        (f"SELECT * FROM {table}.partitions{at}", True),
+        (f"SELECT content, file_path, record_count, file_size_in_bytes FROM {table}.files{at}", True),
+        (f"SELECT count(*), sum(record_count) FROM {table}.data_files{at} WHERE record_count > 1", True),
+        (f"SELECT file_path, readable_metrics.id.upper_bound FROM {table}.files{at}", False),
+    ):
+        assert_rows_equal_off_on(spark, query, at_least=1)
+        if not STOCK:
+            told = explain(spark, query)
+            assert ("from the index, no manifest read" in told) == held, told
+            assert ("METADATA_COLUMNS" in told) != held, told
 
 
 def test_rows_deleted_later_are_seen_in_the_past(spark, history) -> None:

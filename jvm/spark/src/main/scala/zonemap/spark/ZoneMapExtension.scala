@@ -15,6 +15,7 @@ import org.apache.spark.sql.SparkSessionExtensions
  *   query                    plan normalization           SwapRule        Iceberg tables become ZoneMapTables
  *                            plan normalization           RowLevelSwapRule  the same for targets of commands
  *                            pre-CBO                      SwapRule        the same for relations added by the optimizer
+ *                            pre-CBO                      MetadataTableRule  partitions and files become rows of the index
  *                            pre-CBO                      SubqueryAnswerRule  answered subqueries become literals
  *                            pre-CBO                      SnapshotAggregateRule  COUNT, MIN, MAX that need no file
  *                            pre-CBO                      TopKRule        ORDER BY x LIMIT k: a bound of x prunes files

@@ -16,8 +16,8 @@ import zonemap.iceberg.settings.{PlannerSettings, UpkeepMode}
 import zonemap.iceberg.upkeep.UpkeepProcess
 
 /**
- * Planning of COUNT, MIN and MAX by Spark, from SQL text to the splits of what is left to be read, over metadata-only
- * tables in one JVM, with the product off and on by turns.
+ * Planning of COUNT, MIN and MAX by Spark, from SQL text to the splits of what is left to be read, and queries of
+ * metadata tables, over metadata-only tables in one JVM, with the product off and on by turns.
  *
  * Usage: `AggregatePlanning <work folder> <result.json> <rounds> <files>...`
  */
@@ -42,8 +42,11 @@ object AggregatePlanning {
     val measured = queries(atlas, name).map { case (what, text) =>
       SqlTurns.measure(spark, what, rounds)(plan(spark, text))
     }
+    val metadata = ofMetadata(name).map { case (what, text) =>
+      SqlTurns.measure(spark, what, rounds)(spark.sql(text).collect().length)
+    }
     BenchmarkFiles.deleteTree(location)
-    Seq(Map[String, Any]("files" -> files, "queries" -> measured.asJava).asJava)
+    Seq(Map[String, Any]("files" -> files, "queries" -> measured.asJava, "metadata" -> metadata.asJava).asJava)
   }
 
   private def queries(atlas: AtlasTable, table: String): Seq[(String, String)] = {
@@ -59,6 +62,17 @@ object AggregatePlanning {
       "count(*) by region" -> s"SELECT region, count(*), max(seq) FROM $table GROUP BY region"
     )
   }
+
+  /** Queries of metadata tables, which are run: Iceberg reads manifests of `files` in Spark's tasks. */
+  private def ofMetadata(table: String): Seq[(String, String)] =
+    Seq(
+      "newest partition" -> s"SELECT max(partition.ts_day) FROM $table.partitions",
+      "list of partitions" -> s"SELECT partition, file_count FROM $table.partitions",
+      "partitions, all columns" -> s"SELECT * FROM $table.partitions",
+      "files and rows" -> s"SELECT count(*), sum(record_count) FROM $table.files",
+      "paths of a partition" -> (s"SELECT file_path FROM $table.files WHERE partition.ts_day = " +
+        s"(SELECT max(partition.ts_day) FROM $table.partitions)")
+    )
 
   /** Plans the query up to the splits of what is left to be read; the number of splits. */
   private def plan(spark: SparkSession, text: String): Int = {

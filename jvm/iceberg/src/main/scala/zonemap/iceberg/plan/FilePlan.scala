@@ -7,9 +7,9 @@ import org.apache.iceberg.SnapshotSummary
 import org.apache.iceberg.metrics.ScanMetrics
 
 import zonemap.core.segment.Segment
-import zonemap.iceberg.answer.{AggregateQuestion, GroupAnswer, SnapshotAggregates}
+import zonemap.iceberg.answer._
 import zonemap.iceberg.prune._
-import zonemap.iceberg.report.{PlanReport, Tier}
+import zonemap.iceberg.report.{PlanReport, SwapReason, Tier}
 import zonemap.iceberg.store.{FileIOByteSource, StoreBudget}
 import zonemap.iceberg.task.{TaskAssembler, TaskCounts, TaskWalk}
 import zonemap.iceberg.trust.{BoundsLevels, BoundsTrust}
@@ -34,6 +34,10 @@ private[plan] final class FilePlan(
   /** The results of aggregates over all files of the plan, see [[SnapshotAggregates]]. */
   def aggregates(question: AggregateQuestion): Option[Seq[GroupAnswer]] =
     new SnapshotAggregates(question, resolved.index, trust).answer(files)
+
+  /** The rows of a metadata table of the snapshot, see [[MetadataRows]]. */
+  def metadata(question: MetadataQuestion): Either[SwapReason, Seq[Array[AnyRef]]] =
+    MetadataRows.of(resolved.index, request.table, question)
 
   /** Checks the paths of this plan, and paths that only Iceberg planned, against the snapshot's manifest entries. */
   def refutation(ours: JSet[String], missing: JSet[String]): Option[String] =

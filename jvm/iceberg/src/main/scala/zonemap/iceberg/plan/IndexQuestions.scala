@@ -16,7 +16,7 @@ import zonemap.iceberg.answer._
 import zonemap.iceberg.build.IndexedColumns
 import zonemap.iceberg.convert.PartitionTuples
 import zonemap.iceberg.prune._
-import zonemap.iceberg.report.{AggregateReason, PlanReport}
+import zonemap.iceberg.report.{AggregateReason, PlanReport, StockReason, SwapReason}
 import zonemap.iceberg.snapshot.SnapshotIndex
 import zonemap.iceberg.store.StoreBudget
 
@@ -136,8 +136,36 @@ private[zonemap] object IndexQuestions {
       of = table.withFunctions(Predicate.and(table.hints.functions.toSeq :+ candidates: _*), "")
       read = Predicate.fieldIds(candidates) ++ fitting.fieldIds
       request = requestOf(table.pinned, TypeUtil.select(schema, read.map(Int.box).asJava), snapshotSchema)
-      found <- ScanPlanner.withoutTasks(of, request)(_.aggregates(fitting))
+      planned <- ScanPlanner.withoutTasks(of, request)(_.aggregates(fitting).toRight(())).toOption
+      found <- planned.toOption
     } yield found
+
+  /**
+   * The rows of a metadata table of the pinned snapshot, with the report of the plan of all its files. No task is made.
+   * If there is a reason why the index does not hold the snapshot, it is reported as that of a scan.
+   *
+   * @param table the table that the metadata table is of
+   */
+  def metadata(
+      table: ZoneMapTable,
+      question: MetadataQuestion): Either[SwapReason, (Seq[Array[AnyRef]], PlanReport)] = {
+    val relation = table.pinned
+    relation.snapshotId.filter(relation.table.snapshot(_) != null) match {
+      case None => Left(SwapReason.NoIndex(StockReason.EmptyTable))
+      case Some(id) =>
+        val started = System.nanoTime()
+        val request = requestOf(relation, new Schema(), SnapshotUtil.schemaFor(relation.table, id))
+        ScanPlanner
+          .withoutTasks(table, request)(_.metadata(question))
+          .left
+          .map { reason =>
+            val millis = (System.nanoTime() - started) / 1e6
+            ScanPlanner.report(table, PlanReport.stock(table.baseName, id, reason, millis))
+            SwapReason.NoIndex(reason)
+          }
+          .joinRight
+    }
+  }
 
   /** A request for all files of the pinned snapshot that the hints of a table keep. */
   private def requestOf(relation: PinnedRelation, projection: Schema, snapshotSchema: Schema): ScanRequest =

@@ -55,11 +55,12 @@ private[plan] object ScanPlanner {
 
   /**
    * Uses the plan of a request without making its tasks. If there is a result, the plan is reported and returned with
-   * it. `None` if there is none, or if Iceberg plans the scan.
+   * it; else what `use` returned instead.
+   *
+   * @return the reason, which is not reported, if Iceberg plans the scan
    */
-  def withoutTasks[A](
-      table: ZoneMapTable,
-      request: ScanRequest)(use: FilePlan => Option[A]): Option[(A, PlanReport)] = {
+  def withoutTasks[R, A](table: ZoneMapTable, request: ScanRequest)(
+      use: FilePlan => Either[R, A]): Either[StockReason, Either[R, (A, PlanReport)]] = {
     val started = System.nanoTime()
     val pinned = table.pinned
     attempt(pinned, request) {
@@ -72,7 +73,7 @@ private[plan] object ScanPlanner {
         found.foreach(f => report(table, f._2))
         found
       }
-    }.toOption.flatten
+    }
   }
 
   private def attempt[A](pinned: PinnedRelation, request: ScanRequest)(
@@ -118,7 +119,7 @@ private[plan] object ScanPlanner {
 
   private def snapshotId(request: ScanRequest): Long = Option(request.snapshot).fold(-1L)(_.snapshotId())
 
-  private def report(table: ZoneMapTable, report: PlanReport): Unit = {
+  def report(table: ZoneMapTable, report: PlanReport): Unit = {
     table.planned(report)
     table.pinned.process.index.planLog.record(report)
   }

@@ -17,7 +17,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import zonemap.iceberg.plan.ZoneMapTable
 import zonemap.iceberg.report.{AggregateReason, PlanReport, StockReason, SwapReason}
 import zonemap.insight.explain.FoundScan.ScanDetails
-import zonemap.spark.aggregate.{AnsweredRows, AnsweredScan, NotAnswered, RemainingFilesScan}
+import zonemap.spark.aggregate.{AnsweredRows, AnsweredScan, MetadataTableRule, NotAnswered, RemainingFilesScan}
 import zonemap.spark.join.KeyFilteredScan
 import zonemap.spark.scan.{IcebergScans, PlannableTables, RowLevelTables, SqlNames, SwapDecision, ZoneMapRelation}
 
@@ -117,8 +117,10 @@ private[zonemap] final class ScanFinder(tables: PlannableTables) extends Adaptiv
 
   private def ofStock(table: SparkTable, scan: BatchScanExec, decision: SwapDecision): FoundScan =
     decision match {
-      case SwapDecision.Leave(reason) => stock(table.table().name(), reason, scan)
-      case _: SwapDecision.Swap       => stock(table.table().name(), SwapReason.NotAQueryScan, scan)
+      case SwapDecision.Leave(reason) =>
+        val ofMetadata = logicalScan(scan).flatMap(found => MetadataTableRule.reasonFor(found.relation))
+        stock(table.table().name(), ofMetadata.getOrElse(reason), scan)
+      case _: SwapDecision.Swap => stock(table.table().name(), SwapReason.NotAQueryScan, scan)
     }
 
   private def stock(table: String, reason: SwapReason, scan: BatchScanExec): FoundScan =

@@ -213,9 +213,12 @@ class ExplainTextTest extends SharedSession {
   test("EXPLAIN: why Iceberg plans") {
     val t = newTable("unexplained")
     assert(explained(s"SELECT * FROM $t").contains("reason: NOT_COVERED"))
-    assert(explained(s"SELECT * FROM $t.files").contains("reason: FOREIGN_PLANNER"))
+    assert(explained(s"SELECT * FROM $t.snapshots").contains("reason: FOREIGN_PLANNER"))
+    assert(explained(s"SELECT * FROM $t.files").contains("does not hold: column_sizes, "))
+    assert(explained(s"SELECT count(*) FROM $t.files").contains("reason: NOT_COVERED"))
     assert(explained("SELECT 1").contains("no scan of an Iceberg table: the plan reads none, or only metadata"))
     build(t)
+    assert(explained(s"SELECT count(*) FROM $t.files").contains(s"5 rows of $t.files from the index"))
     withConf("spark.sql.zonemap.enabled" -> "false")(
       assert(explained(s"SELECT * FROM $t").contains("reason: DISABLED")))
     withConf("spark.sql.zonemap.shadow.enabled" -> "maybe")(

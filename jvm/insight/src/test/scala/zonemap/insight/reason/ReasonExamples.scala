@@ -63,7 +63,9 @@ object ReasonExamples {
       "plan.maxUnknownEntries" -> "0"),
     where("DISABLED", "id = 3", "enabled" -> "false"),
     ReasonExample("MALFORMED_CONF", s"SELECT id FROM $Table WITH ('zonemap.hot.maxBytes' = 'lots') WHERE id = 3"),
-    ReasonExample("FOREIGN_PLANNER", s"SELECT file_path FROM $Table.files"),
+    ReasonExample("FOREIGN_PLANNER", s"SELECT path FROM $Table.manifests"),
+    ReasonExample("METADATA_COLUMNS", s"SELECT file_path, readable_metrics FROM $Table.files"),
+    ReasonExample("METADATA_OFF", s"SELECT partition FROM $Table.partitions", "metadataTables.enabled" -> "false"),
     ReasonExample("VARIANT_PROJECTED", "SELECT v FROM lake.db.variants WHERE id = 1"),
     ReasonExample("FORMAT_VERSION", "SELECT * FROM lake.db.version_4 WHERE id = 1"),
     ReasonExample(

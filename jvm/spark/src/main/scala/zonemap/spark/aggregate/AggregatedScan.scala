@@ -95,13 +95,17 @@ private[aggregate] object AggregatedScan {
 
   /** Returns the plan with the aggregates replaced for which `answer` returns a plan. */
   def replaced(plan: LogicalPlan)(answer: AggregatedScan => Option[LogicalPlan]): LogicalPlan =
+    if (!mayAnswer(plan)) plan
+    else
+      plan.transformUp { case aggregate: Aggregate =>
+        Guarded.orNothing("aggregates from the index")(unapply(aggregate).flatMap(answer)).getOrElse(aggregate)
+      }
+
+  /** Whether rows from the index may take the place of parts of a plan. */
+  def mayAnswer(plan: LogicalPlan): Boolean =
     plan match {
-      case subquery: Subquery if subquery.correlated                                              => plan
-      case _ if plan.exists(_.isInstanceOf[UnionLoop]) || OtherEngines.areConfigured(SQLConf.get) => plan
-      case _ =>
-        plan.transformUp { case aggregate: Aggregate =>
-          Guarded.orNothing("aggregates from the index")(unapply(aggregate).flatMap(answer)).getOrElse(aggregate)
-        }
+      case subquery: Subquery if subquery.correlated => false
+      case _ => !plan.exists(_.isInstanceOf[UnionLoop]) && !OtherEngines.areConfigured(SQLConf.get)
     }
 
   /** Matches an aggregate over a relation whose scan is not planned yet, or over a planned scan. */

@@ -19,6 +19,7 @@ private[zonemap] final case class ZoneMapConf(
     limit: Boolean,
     aggregates: Boolean,
     rowLevel: Boolean,
+    metadataTables: Boolean,
     shadowSample: Double,
     planner: PlannerSettings)
 
@@ -102,6 +103,16 @@ private[zonemap] object ZoneMapConf {
     "true",
     "true, false",
     "Plan the scan of the table that a DELETE, UPDATE or MERGE changes from the index, and prune it by join keys.",
+    flag,
+    advanced = true
+  )
+
+  val MetadataTables: ConfEntry[Boolean] = ConfEntry(
+    Prefix + "metadataTables.enabled",
+    "true",
+    "true, false",
+    "Make the rows of the metadata tables partitions, files, data_files and delete_files from the index, if it holds " +
+      "all columns that the query reads. Not used in shadow mode, nor together with Comet and Gluten.",
     flag,
     advanced = true
   )
@@ -318,6 +329,7 @@ private[zonemap] object ZoneMapConf {
     Limit,
     Aggregates,
     RowLevel,
+    MetadataTables,
     Shadow,
     ShadowSample,
     Upkeep,
@@ -357,6 +369,7 @@ private[zonemap] object ZoneMapConf {
           Limit.read(conf, options),
           Aggregates.read(conf, options),
           RowLevel.read(conf, options),
+          MetadataTables.read(conf, options),
           ShadowSample.read(conf, options),
           PlannerSettings(
             shadow = Shadow.read(conf, options),

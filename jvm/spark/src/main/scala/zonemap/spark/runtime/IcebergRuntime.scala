@@ -16,7 +16,7 @@ import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.task.PlannerSelfCheck
 import zonemap.iceberg.upkeep.UpkeepProcess
 import zonemap.spark.{SelfCheck, Versions, ZoneMapCatalog, ZoneMapRuntime}
-import zonemap.spark.aggregate.{AnsweredRowsStrategy, SnapshotAggregateRule, SubqueryAnswerRule}
+import zonemap.spark.aggregate.{AnsweredRowsStrategy, MetadataTableRule, SnapshotAggregateRule, SubqueryAnswerRule}
 import zonemap.spark.conf.{DocumentedConfs, SetCheck, UnknownConfs, ZoneMapConf}
 import zonemap.spark.job.SparkJobRunner
 import zonemap.spark.join.{CachedRowsStrategy, StaticJoinRule}
@@ -77,6 +77,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     extensions.injectPlanNormalizationRule(new RegisterScanRules(_, parts, metrics, runs, unknownConfs))
     extensions.injectPreCBORule(_ => swapRule)
     SparkMinor.rulesAfterSwap(process.tables).foreach(rule => extensions.injectPreCBORule(_ => rule))
+    extensions.injectPreCBORule(_ => new MetadataTableRule(process.tables))
     extensions.injectPreCBORule(_ => SubqueryAnswerRule)
     extensions.injectPreCBORule(_ => SnapshotAggregateRule)
     extensions.injectPreCBORule(_ => TopKRule)

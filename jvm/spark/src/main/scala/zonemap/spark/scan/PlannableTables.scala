@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.spark.scan
 
-import org.apache.iceberg.{BaseTable, Table}
+import org.apache.iceberg.{BaseMetadataTable, BaseTable, Table}
 import org.apache.iceberg.spark.source.SparkTable
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -19,7 +19,14 @@ private[zonemap] final class PlannableTables(process: SparkProcess) {
 
   /** Decides whether a [[zonemap.iceberg.plan.ZoneMapTable]] plans the scans of `table`; if not, the decision has the reason. */
   def decide(table: SparkTable, options: CaseInsensitiveStringMap): SwapDecision =
-    icebergTable(table) match {
+    decide(table, icebergTable(table), options)
+
+  /** Like [[decide]], for the table that a metadata table is of. */
+  def decideForMetadata(table: SparkTable, options: CaseInsensitiveStringMap): SwapDecision =
+    decide(table, tableOfMetadata(table), options)
+
+  private def decide(table: SparkTable, planned: Option[BaseTable], options: CaseInsensitiveStringMap): SwapDecision =
+    planned match {
       case None => SwapDecision.Leave(SwapReason.ForeignPlanner(table.table().getClass.getSimpleName))
       case Some(inner) =>
         ZoneMapConf.read(SQLConf.get, options) match {
@@ -93,6 +100,13 @@ private[zonemap] object PlannableTables {
       case ours: ZoneMapTable                   => Some(ours.stock())
       case base: BaseTable if plansItself(base) => Some(base)
       case _                                    => None
+    }
+
+  /** Returns the table that a metadata table is of, if it creates scans with Iceberg's own methods. */
+  private def tableOfMetadata(table: SparkTable): Option[BaseTable] =
+    table.table() match {
+      case metadata: BaseMetadataTable if plansItself(metadata.table()) => Some(metadata.table())
+      case _                                                            => None
     }
 
   private def plansItself(table: BaseTable): Boolean =

@@ -29,6 +29,7 @@ class ZoneMapConfTest extends AnyFunSuite {
         limit = true,
         aggregates = true,
         rowLevel = true,
+        metadataTables = true,
         shadowSample = 0,
         PlannerSettings()
       )))
@@ -45,6 +46,7 @@ class ZoneMapConfTest extends AnyFunSuite {
     ("limit.enabled", "false", false, _.limit),
     ("aggregates.enabled", "false", false, _.aggregates),
     ("rowLevel.enabled", "false", false, _.rowLevel),
+    ("metadataTables.enabled", "false", false, _.metadataTables),
     ("steps.enabled", "true", true, _.planner.countSteps),
     ("shadow.enabled", "true", true, _.planner.shadow),
     ("shadow.sample", "0", 0.0, _.shadowSample),
