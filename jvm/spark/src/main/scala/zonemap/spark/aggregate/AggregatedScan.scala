@@ -94,13 +94,13 @@ private[aggregate] final class AggregatedScan(
 private[aggregate] object AggregatedScan {
 
   /** Returns the plan with the aggregates replaced for which `answer` returns a plan. */
-  def replaced(plan: LogicalPlan)(answer: AggregatedScan => Option[LogicalPlan]): LogicalPlan =
+  def replaced(plan: LogicalPlan)(answer: Aggregate => Option[LogicalPlan]): LogicalPlan =
     plan match {
       case subquery: Subquery if subquery.correlated                                              => plan
       case _ if plan.exists(_.isInstanceOf[UnionLoop]) || OtherEngines.areConfigured(SQLConf.get) => plan
       case _ =>
         plan.transformUp { case aggregate: Aggregate =>
-          Guarded.orNothing("aggregates from the index")(unapply(aggregate).flatMap(answer)).getOrElse(aggregate)
+          Guarded.orNothing("aggregates from the index")(answer(aggregate)).getOrElse(aggregate)
         }
     }
 
