@@ -46,6 +46,17 @@ def test_merge_on_read_scans_files_that_keys_can_be_in(spark, source, merge: str
     assert (before, after <= 5) == (FILES, True)
 
 
+@pytest.mark.parametrize("mode", ["merge-on-read", "copy-on-write"])
+@pytest.mark.parametrize("clauses", [UPDATE, UPDATE + " WHEN NOT MATCHED THEN INSERT (id, d) VALUES (s.first, s.d)"])
+def test_ranges_of_the_source(spark, source, clauses: str, mode: str) -> None:
+    """Four of the five rows of the source are ranges of three ids within one file of the target each."""
+    ranges = f"(SELECT id + 3 AS first, id + 5 AS last, d FROM {SOURCE} WHERE c = 2)"
+    merge = f"MERGE INTO {{t}} t USING {ranges} s ON t.id BETWEEN s.first AND s.last {clauses}"
+    twins = commands.create_twins(spark, mode)
+    before, after = commands.run_on_twins(spark, twins, merge, key="the range of id")[-1]
+    assert (before, after) == (FILES, 4)
+
+
 @pytest.mark.parametrize("merge", ["upsert", "rows of the command"])
 def test_copy_on_write_looks_for_keys_in_files_they_can_be_in(spark, source, merge: str) -> None:
     before, after = both(spark, "copy-on-write", MERGES[merge])[-1]

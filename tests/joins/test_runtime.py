@@ -138,6 +138,81 @@ def test_files_read(spark, star, case: str) -> None:
     assert read_files(spark, query.format(s=star)) == files
 
 
+# conditions of a join of fact f with rows d of `one`, whose k is 8 or 160 unless said otherwise: files of fact read
+RANGES = {
+    "f.id BETWEEN d.k - 3 AND d.k + 3": 4,
+    "f.id BETWEEN d.k AND d.k + 1": 2,
+    "d.k <= f.id AND d.k + 2 > f.id": 2,
+    "f.id > d.k AND f.id < d.k": 0,
+    "f.id < d.k": 16,  # 160 is the first id of the next file
+    "f.id <= d.k": 17,
+    "f.id + 1 BETWEEN d.k AND d.k": 2,
+    "f.i BETWEEN d.k AND d.k + 1": 2,
+    "f.id BETWEEN d.i AND d.i + 1": 2,
+    "f.day BETWEEN d.day AND date_add(d.day, 1)": 2,
+    "f.m BETWEEN d.m AND d.m": 2,
+    "f.m >= d.m AND f.m < d.m + 0.25": 17,  # one of the two is a cast, so each restricts the files for itself
+    "f.s >= d.s AND f.s < concat(d.s, 'z')": 2,
+    "f.x BETWEEN d.x - 0.1D AND d.x + 0.1D": 2,
+    "f.id >= d.k AND f.x <= d.x": 17,  # each column for itself
+    "f.id BETWEEN nullif(d.k, 8) AND d.k + 1": 1,
+    "f.id BETWEEN d.k AND d.k + 1 AND f.id % 2 = d.k % 2": FILES,  # an equality, whose keys prune nothing
+    "f.id < d.k - 300 OR f.id > d.k": FILES,
+    "f.id <> d.k": FILES,
+    "f.id + d.k < 100": FILES,
+    "f.id + f.i BETWEEN d.k AND d.k + 1": FILES,
+    "f.id % 100 BETWEEN d.k AND d.k + 1": FILES,
+}
+TWO = "(SELECT * FROM {s}.one WHERE name IN ('n8', 'n160'))"
+RANGE = "f.id BETWEEN d.k AND d.k + 1"
+RANGE_SHAPES = {
+    f"SELECT f.id FROM {{s}}.fact f LEFT SEMI JOIN {TWO} d ON {RANGE}": 2,
+    f"SELECT f.id FROM {{s}}.fact f WHERE EXISTS (SELECT 1 FROM {TWO} d WHERE {RANGE})": 2,
+    f"SELECT f.id, d.k FROM {TWO} d LEFT JOIN {{s}}.fact f ON {RANGE}": 2,
+    f"SELECT f.id, d.k FROM {{s}}.fact f LEFT JOIN {TWO} d ON {RANGE}": FILES,
+    f"SELECT f.id, d.k FROM {{s}}.fact f FULL JOIN {TWO} d ON {RANGE} AND f.id = d.k": FILES,
+    f"SELECT f.id FROM {{s}}.fact f LEFT ANTI JOIN {TWO} d ON {RANGE}": FILES,
+    "SELECT f.id FROM {s}.fact f JOIN VALUES (8L, 9L), (160L, 160L), (70L, NULL) AS d(a, b) ON f.id BETWEEN d.a AND d.b": 2,
+    "SELECT f.id FROM {s}.fact f JOIN (SELECT * FROM {s}.one WHERE name = 'n9') d ON f.id > d.k": 0,
+    "SELECT f.id FROM {s}.fact f JOIN (SELECT k + CAST(0 * rand() AS BIGINT) AS k FROM {s}.one WHERE k = 8) d ON "
+    + RANGE: FILES,
+    f"SELECT f.id FROM (SELECT * FROM {{s}}.fact ORDER BY id % 1000 LIMIT 200) f JOIN {TWO} d ON {RANGE}": FILES,
+    f"SELECT f.id FROM (SELECT id FROM {{s}}.fact UNION ALL SELECT id + 1 FROM {{s}}.fact WHERE i >= 100) f JOIN {TWO} d ON {RANGE}": 3,
+}
+
+
+@pytest.mark.parametrize("condition", RANGES)
+def test_ranges_of_the_rows_of_the_other_side(spark, star, condition: str) -> None:
+    query = f"SELECT f.id, d.k FROM {star}.fact f JOIN {TWO.format(s=star)} d ON {condition}"
+    assert read_files(spark, query) == RANGES[condition]
+
+
+@pytest.mark.parametrize("query", RANGE_SHAPES)
+def test_joins_by_ranges(spark, star, query: str) -> None:
+    assert read_files(spark, query.format(s=star)) == RANGE_SHAPES[query]
+
+
+def test_ranges_with_nan_and_both_zeros(spark, star) -> None:
+    """NaN is the greatest value, and both zeros are one: files hold 1, NaN, -0.0, 0.0, 5, and NULL."""
+    table = tables.create(spark, f"{star}.points", "d DOUBLE")
+    for value in (1.0, float("nan"), -0.0, 0.0, 5.0, None):
+        tables.append(spark, table, [[(value,)]], "d DOUBLE")
+    product.build(spark, table)
+    nan = "double('NaN')"
+    for bounds, condition, files in (
+        ("(0D, 0D)", "p.d BETWEEN b.x AND b.y", 2),
+        ("(-0D, -0D)", "p.d BETWEEN b.x AND b.y", 2),
+        (f"({nan}, {nan})", "p.d BETWEEN b.x AND b.y", 1),
+        ("(4D, 0D)", "p.d > b.x", 2),
+        (f"(4D, {nan})", "p.d > b.x AND p.d < b.y", 1),
+        (f"({nan}, 0D)", "p.d > b.x", 0),
+        ("(4D, 6D), (-0D, 0D)", "p.d BETWEEN b.x AND b.y", 3),
+        ("(4D, CAST(NULL AS DOUBLE))", "p.d BETWEEN b.x AND b.y", 0),
+    ):
+        query = f"SELECT p.d, b.x FROM {table} p JOIN VALUES {bounds} AS b(x, y) ON {condition}"
+        assert read_files(spark, query, "points") == files, query
+
+
 @pytest.mark.parametrize("case", ["inner", "exists", "star", "no key", "kept side"])
 def test_files_read_without_adaptive_execution(spark, star, case: str) -> None:
     query, files = PRUNES[case]
@@ -187,6 +262,17 @@ def times(spark) -> str:
         product.build(spark, table)
         product.build(spark, "lake.joins.days")
     return table
+
+
+def test_ranges_without_adaptive_execution_and_twice(spark, star) -> None:
+    query = f"SELECT f.id, d.k FROM {star}.fact f JOIN {TWO.format(s=star)} d ON {RANGE}"
+    with product.raw_conf(spark, {"spark.sql.adaptive.enabled": "false"}):
+        assert read_files(spark, query) == 2
+    other = query.replace("n160", "n80")
+    assert read_files(spark, f"{query} UNION ALL {other}") == 3
+    assert "join pruning on the range of id: at run time" in explain(spark, query)
+    with product.raw_conf(spark, {"spark.sql.zonemap.join.runtime.enabled": "false"}):
+        assert read_files(spark, query) == FILES
 
 
 def test_switched_off(spark, star) -> None:

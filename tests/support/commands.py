@@ -45,11 +45,13 @@ def summary(spark, table: str) -> tuple[str, dict[str, str]]:
     return row.operation, {k: v for k, v in row.summary.items() if not any(word in k for word in NOT_COMPARED)}
 
 
-def run_on_twins(spark, twins: tuple[str, str], statement: str, columns: str = "*") -> list[tuple[int, int]]:
+def run_on_twins(
+    spark, twins: tuple[str, str], statement: str, columns: str = "*", key: str = "id"
+) -> list[tuple[int, int]]:
     """Runs a statement about ``{t}`` on both twins and asserts equal rows and snapshot summaries.
 
     Returns:
-        For each pruning by keys of `id`: the number of files before and after.
+        For each pruning by `key`: the number of files before and after.
     """
     stock, ours = twins
     with product.off(spark):
@@ -63,7 +65,7 @@ def run_on_twins(spark, twins: tuple[str, str], statement: str, columns: str = "
         query = f"SELECT {columns} FROM {{}}"
         assert_same_rows(spark.sql(query.format(ours)).collect(), spark.sql(query.format(stock)).collect(), statement)
         assert summary(spark, ours) == summary(spark, stock), statement
-    return loglines.join_cuts(lines, ours, "id")
+    return loglines.join_cuts(lines, ours, key)
 
 
 def run_meanwhile(spark, scratch: Path, statement: str, meanwhile: Callable[[], None]) -> None:

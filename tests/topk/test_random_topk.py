@@ -25,7 +25,10 @@ FILES, ROWS = 10, 6
 
 @dataclass(frozen=True)
 class Query:
+    """`key` is the first sort key as text, which ties of rows share; `SELECT *` with `text` is the query."""
+
     text: str
+    key: str
     ordered: bool
 
 
@@ -90,30 +93,62 @@ def condition(rng: random.Random) -> str:
     )
 
 
-def query(rng: random.Random, table: str) -> Query:
-    conditions = [condition(rng) for _ in range(rng.choice((0, 0, 1, 1, 2)))]
-    where = f"WHERE {rng.choice((' AND ', ' AND ', ' OR ')).join(conditions)}" if conditions else ""
-    rows = rng.choice((1, 2, 3, 5, 7, 15, 40, 100))
-    offset = rng.choice(("", "", "", f" OFFSET {rng.randrange(9)}"))
-    if rng.random() < 0.2:
-        return Query(f"FROM {table} {where} LIMIT {rows}{offset}", False)
+#: monotone functions of a column, and others
+FUNCTIONS = (
+    "i + 1",
+    "-i",
+    "i DIV 4",
+    "id * 3 - 7",
+    "date_add(DATE'2024-01-28', i)",
+    "month(date_add(DATE'2024-01-28', i))",
+    "i % 7",
+)
+
+
+def order(rng: random.Random) -> tuple[str, str]:
+    """Returns the first key and the whole ORDER BY."""
     keys = rng.sample(("id", "i", "d", "s", "g"), rng.choice((1, 1, 2)))
-    order = ", ".join(
+    if rng.random() < 0.25:
+        keys[0] = rng.choice(FUNCTIONS)
+    text = ", ".join(
         f"{k}{rng.choice(('', ' DESC'))}{rng.choice(('', '', ' NULLS FIRST', ' NULLS LAST'))}" for k in keys
     )
-    return Query(f"FROM {table} {where} ORDER BY {order} LIMIT {rows}{offset}", True)
+    return keys[0], f"ORDER BY {text}"
 
 
-def first_key(text: str) -> str:
-    return text.partition("ORDER BY ")[2].split()[0].rstrip(",") if "ORDER BY" in text else "id"
+def where(rng: random.Random) -> str:
+    conditions = [condition(rng) for _ in range(rng.choice((0, 0, 1, 1, 2)))]
+    return f"WHERE {rng.choice((' AND ', ' AND ', ' OR ')).join(conditions)}" if conditions else ""
+
+
+def query(rng: random.Random, table: str) -> Query:
+    rows = rng.choice((1, 2, 3, 5, 7, 15, 40, 100))
+    limit = f"LIMIT {rows}" + rng.choice(("", "", "", f" OFFSET {rng.randrange(9)}"))
+    key, by = order(rng)
+    kind = rng.choice(("limit", "sort", "sort", "sort", "rank", "extreme", "union", "join"))
+    if kind == "limit":
+        return Query(f"FROM {table} {where(rng)} {limit}", "id", False)
+    if kind == "rank":
+        rank = rng.choice(("row_number", "rank"))
+        ranked = f"SELECT *, {rank}() OVER ({by}) AS r FROM {table} {where(rng)}"
+        return Query(f"FROM ({ranked}) WHERE r <= {rows}", key, True)
+    if kind == "extreme":
+        function = rng.choice(("max", "min"))
+        return Query(f"FROM (SELECT {function}({key}) AS k FROM {table} {where(rng)})", "k", True)
+    if kind == "union":
+        branches = f"SELECT * FROM {table} {where(rng)} UNION ALL SELECT * FROM {table} {where(rng)}"
+        return Query(f"FROM ({branches}) {by} {limit}", key, True)
+    if kind == "join":
+        joined = f"SELECT a.* FROM (SELECT * FROM {table} {where(rng)}) a LEFT JOIN {table} b ON a.i = b.id"
+        return Query(f"FROM ({joined}) {by} {limit}", key, True)
+    return Query(f"FROM {table} {where(rng)} {by} {limit}", key, True)
 
 
 def run(spark, queries: list[Query]) -> tuple[list[Counter], int]:
     """Runs all queries as one; returns the first sort keys of each, and the total number of planned files."""
     branches = []
     for n, q in enumerate(queries):
-        key = first_key(q.text)
-        text = "IF(d = 0, '0', CAST(d AS STRING))" if key == "d" else f"CAST({key} AS STRING)"  # both zeros are ties
+        text = f"regexp_replace(CAST({q.key} AS STRING), '^-0.0$', '0.0')"  # both zeros are ties
         branches.append(f"SELECT {n} AS n, {text} AS k FROM (SELECT * {q.text})")
     frame = spark.sql(" UNION ALL ".join(branches))
     planned = len(plans.planned_tasks(frame))

@@ -69,7 +69,22 @@ CASES = {
     "ORDER BY id LIMIT 80": FILES,
     "ORDER BY id LIMIT 81": FILES,
     "ORDER BY id LIMIT 0": 0,
-    "ORDER BY id + 1 LIMIT 3": FILES,
+    "ORDER BY id + 1 LIMIT 3": 1,
+    "ORDER BY -id LIMIT 13": 2,
+    "ORDER BY id % 7, id LIMIT 3": FILES,
+    "ORDER BY id + m LIMIT 3": FILES,
+    "ORDER BY to_date(ts) DESC, id LIMIT 3": 3,  # every file with a row of the newest day that a file begins on
+    "ORDER BY to_date(ts), id LIMIT 3": 3,
+    "ORDER BY date_trunc('HOUR', ts) DESC, id LIMIT 3": 1,
+    "ORDER BY date_format(ts, 'yyyy-MM-dd HH') DESC, id LIMIT 3": 1,
+    "ORDER BY month(dt) DESC, id LIMIT 3": 3,
+    "ORDER BY year(dt) DESC, id LIMIT 3": FILES,
+    "ORDER BY hour(ts) DESC, id LIMIT 3": FILES,
+    "ORDER BY n + 1 NULLS LAST LIMIT 3": 1,
+    "ORDER BY n + 1, id LIMIT 3": 2,  # the file with nulls, and the first
+    "ORDER BY n + 1 DESC NULLS FIRST, id LIMIT 3": 2,
+    "ORDER BY n + 1 DESC LIMIT 35": 5,
+    "ORDER BY coalesce(n, 1000) DESC, id LIMIT 3": FILES,
     "ORDER BY m, id LIMIT 3": FILES,  # every file has every m
     "ORDER BY id": FILES,
     "ORDER BY id OFFSET 77": FILES,
@@ -86,7 +101,7 @@ SHAPES = {
     "SELECT m, s FROM {t} ORDER BY id DESC LIMIT 3": 1,
     "SELECT key FROM (SELECT id AS key, m FROM {t}) WHERE key > 5 AND m < 10 ORDER BY key DESC LIMIT 3": 1,
     "SELECT id FROM {t} WHERE s > '00005' ORDER BY id DESC LIMIT 3": FILES,  # the bounds of strings may be truncated
-    "SELECT id * 2 AS id FROM {t} ORDER BY id LIMIT 3": FILES,
+    "SELECT id * 2 AS id FROM {t} ORDER BY id LIMIT 3": 1,
     "SELECT max(id), min(m) FROM (SELECT * FROM {t} ORDER BY id DESC LIMIT 3)": 1,
     "SELECT * FROM (SELECT * FROM {t} ORDER BY id DESC LIMIT 3) WHERE m = 9": 1,
     "SELECT id FROM {t} WHERE id >= (SELECT id FROM {t} ORDER BY id DESC LIMIT 1 OFFSET 2) ORDER BY id": FILES,
@@ -98,6 +113,61 @@ SHAPES = {
     "SELECT a.id FROM {t} a JOIN {t} b ON a.id = b.id ORDER BY a.id LIMIT 3": FILES,
     "SELECT m, count(*) FROM {t} GROUP BY m ORDER BY m LIMIT 3": FILES,
     "SELECT DISTINCT g FROM {t} ORDER BY g LIMIT 1": 0,  # each file has a single value, which the index stores
+}
+
+
+# least and greatest values, and what stands beside them: every row with the extreme is read
+SHAPES |= {
+    "SELECT max_by(m, id), max(id), max_by(s, id) AS s FROM {t}": 1,
+    "SELECT min_by(s, ts) FROM {t} WHERE id >= 35": 2,
+    "SELECT max_by(m, id) FROM {t} HAVING max(id) > 5": 1,
+    "SELECT max_by(m, n) FROM {t} WHERE id < 50": 2,  # the file with nulls
+    "SELECT max_by(m, id), min_by(m, id) FROM {t}": FILES,
+    "SELECT max_by(m, id), count(*) FROM {t}": FILES,
+    "SELECT max_by(m, id), max(ts) FROM {t}": FILES,
+    "SELECT max_by(m, id) FILTER (WHERE m < 5) FROM {t}": FILES,
+    "SELECT g, max_by(m, id) FROM {t} GROUP BY g ORDER BY g": FILES,
+    "SELECT max(s), max(DISTINCT s) FROM {t}": 1,
+    "SELECT min(x) FROM {t}": 4,  # their bounds are cut short to the same text
+    "SELECT max(lower(s)) FROM {t}": FILES,
+    "SELECT max(to_date(ts)), max(to_date(ts)) FROM {t}": 3,
+}
+# ranks in the order of the whole table
+SHAPES |= {
+    "SELECT id, m FROM (SELECT *, row_number() OVER (ORDER BY id DESC) AS r FROM {t}) WHERE r <= 3 ORDER BY r": 1,
+    "SELECT id, r + 1 FROM (SELECT *, row_number() OVER (ORDER BY id DESC, m) AS r FROM {t}) WHERE 12 > r AND m = 9": 2,
+    "SELECT id FROM (SELECT *, row_number() OVER (ORDER BY id) AS r FROM {t} WHERE id >= 35) WHERE r = 2": 2,
+    "SELECT id, r FROM (SELECT id, rank() OVER (ORDER BY g DESC) AS r FROM {t}) WHERE r < 4 ORDER BY id": 2,
+    "SELECT id FROM (SELECT id, dense_rank() OVER (ORDER BY g DESC) AS r FROM {t}) WHERE r = 1 ORDER BY id": 2,
+    "SELECT id FROM (SELECT id, dense_rank() OVER (ORDER BY g DESC) AS r FROM {t}) WHERE r <= 2 ORDER BY id": FILES,
+    "SELECT id FROM (SELECT id, row_number() OVER (ORDER BY id DESC) AS r, rank() OVER (ORDER BY id DESC) AS q FROM {t}) "
+    "WHERE r <= 9 AND q <= 3 ORDER BY id": 1,
+    "SELECT id, c FROM (SELECT id, row_number() OVER (ORDER BY id DESC) AS r, lead(m) OVER (ORDER BY id DESC) AS c "
+    "FROM {t}) WHERE r <= 3 ORDER BY id": FILES,
+    "SELECT id, c FROM (SELECT id, row_number() OVER (ORDER BY id DESC) AS r, percent_rank() OVER (ORDER BY id DESC) AS c "
+    "FROM {t}) WHERE r <= 3 ORDER BY id": FILES,
+    "SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY g ORDER BY id DESC) AS r FROM {t}) WHERE r <= 1 "
+    "ORDER BY id": FILES,
+    "SELECT id FROM (SELECT id, row_number() OVER (ORDER BY id DESC) AS r FROM {t}) WHERE r > 3 ORDER BY id": FILES,
+    "SELECT id FROM (SELECT id, row_number() OVER (ORDER BY id DESC) AS r FROM {t}) WHERE r <= 3 OR id = 5 ORDER BY 1": FILES,
+}
+# first rows of unions, and of joins that return each row of the side with the sort key
+SHAPES |= {
+    "SELECT * FROM (SELECT id, m FROM {t} UNION ALL SELECT id, n FROM {t}) ORDER BY id DESC, m LIMIT 3": 1,
+    # the second branch proves that no row of the first is needed
+    "SELECT * FROM (SELECT id FROM {t} WHERE id < 50 UNION ALL SELECT id FROM {t} WHERE id >= 40) ORDER BY id DESC LIMIT 3": 1,
+    # branches with other keys prove nothing about each other
+    "SELECT * FROM (SELECT id FROM {t} WHERE id < 30 UNION ALL SELECT id + 1000 FROM {t}) ORDER BY id DESC LIMIT 3": 2,
+    "SELECT * FROM (SELECT id FROM {t} UNION ALL VALUES (75L), (76L)) ORDER BY id DESC LIMIT 3": 1,
+    "SELECT * FROM (SELECT id FROM {t} UNION ALL SELECT sum(id) FROM {t}) ORDER BY id LIMIT 3": FILES,
+    "SELECT max(id), max(id) FROM (SELECT id FROM {t} WHERE m < 5 UNION ALL SELECT id FROM {t} WHERE id < 20)": 7,
+    "SELECT * FROM (SELECT n FROM {t} UNION ALL SELECT m FROM {t}) ORDER BY n LIMIT 3": FILES,
+    "SELECT a.id, b.m FROM {t} a LEFT JOIN {t} b ON a.m = b.id ORDER BY a.id DESC LIMIT 3": 2,
+    "SELECT a.id, b.m FROM {t} b RIGHT JOIN {t} a ON a.m = b.id ORDER BY a.id LIMIT 3": 1,
+    "SELECT a.id, b.id AS k FROM {t} a LEFT JOIN {t} b ON a.id = b.id + 40 ORDER BY b.id DESC NULLS LAST, a.id LIMIT 3": FILES,
+    "SELECT a.id, b.id AS k FROM {t} a FULL JOIN {t} b ON a.id = b.id + 40 ORDER BY a.id DESC NULLS LAST LIMIT 3": FILES,
+    "SELECT id FROM {t} a WHERE EXISTS (SELECT 1 FROM {t} b WHERE b.id = a.id AND b.m < 5) ORDER BY id DESC LIMIT 3": FILES,
+    "SELECT id FROM {t} a LEFT ANTI JOIN {t} b ON b.id = a.id + 20 ORDER BY id LIMIT 3": FILES,
 }
 
 
@@ -127,6 +197,11 @@ def test_explain_and_log_name_the_bound(spark, plain) -> None:
     if STOCK:
         return
     assert "top-k bound: id >= 70" in explain(spark, f"SELECT * FROM {plain} ORDER BY id DESC LIMIT 3")
+    assert "top-k bound: id >= 70" in explain(spark, f"SELECT max_by(m, id) FROM {plain}")
+    by_day = explain(spark, f"SELECT * FROM {plain} ORDER BY to_date(ts) DESC LIMIT 3")
+    assert "top-k bound: CAST(ts AS DATE) >= DATE '2023-11-17'" in by_day
+    union = f"SELECT * FROM (SELECT m FROM {plain} UNION ALL SELECT n FROM {plain} WHERE m = 3) ORDER BY m LIMIT 3"
+    assert "top-k bound: not used, TOPK_NO_BOUND" in explain(spark, union)
     assert "top-k bound: n <= 9 or null" in explain(spark, f"SELECT * FROM {plain} ORDER BY n LIMIT 3")
     told = explain(spark, f"SELECT * FROM {plain} WHERE id + 1 > 0 OR m = 3 ORDER BY id DESC LIMIT 3")
     assert "top-k bound: not used, TOPK_NO_BOUND" in told
@@ -222,10 +297,33 @@ def test_nan_comes_first_from_above(spark, base) -> None:
         product.build(spark, table)
     for column in ("d", "f"):
         check(spark, f"SELECT {column} FROM {clean} ORDER BY {column} DESC LIMIT 3", 1)
+        check(spark, f"SELECT max_by({column}, {column}) FROM {clean}", 1)
+        check(spark, f"SELECT max_by({column}, {column}) FROM {mixed}", 4)
+        check(spark, f"SELECT min_by({column}, {column}) FROM {mixed}", 1)
         rows = check(spark, f"SELECT {column} FROM {mixed} ORDER BY {column} DESC LIMIT 3", 4)
         assert math.isnan(rows[0][0]) and rows[1][0] == 3.0
         check(spark, f"SELECT {column} FROM {mixed} ORDER BY {column} LIMIT 3", 1)
         check(spark, f"SELECT {column} FROM {mixed} ORDER BY {column} LIMIT 7", 3)
+
+
+def test_days_are_those_of_the_time_zone(spark, plain) -> None:
+    """The first row of the last file is of 17 November in UTC and of the next day in Kathmandu."""
+    query = f"SELECT id FROM {plain} ORDER BY to_date(ts) DESC, id LIMIT 3"
+    for zone, files in {"UTC": 3, "Asia/Kathmandu": 2, "America/New_York": 3}.items():
+        with product.raw_conf(spark, {"spark.sql.session.timeZone": zone}):
+            check(spark, query, files)
+
+
+def test_a_day_that_a_clock_enters_twice(spark, base) -> None:
+    """In St. John's the clock went from 0:01 back to 23:01 of the day before: a later row may have an earlier day."""
+    table = tables.create(spark, "lake.topk.twice_entered", "id BIGINT, ts TIMESTAMP")
+    first = 1_289_097_030  # 0:00:30 of 7 November 2010 for the first time; half an hour later it is 23:30 of the 6th
+    for rows in ([(0, first - 12 * 3600)], [(1, first), (2, first + 1830)]):
+        tables.append(spark, table, [rows], "id BIGINT, sec BIGINT", select=("id", "timestamp_seconds(sec) AS ts"))
+    product.build(spark, table)
+    with product.raw_conf(spark, {"spark.sql.session.timeZone": "America/St_Johns"}):
+        found = check(spark, f"SELECT id FROM {table} ORDER BY to_date(ts) DESC, id LIMIT 2", 2)
+    assert [r.id for r in found] == [1, 0]
 
 
 def test_both_zeros_are_one_value(spark, base) -> None:
@@ -242,6 +340,8 @@ def test_both_zeros_are_one_value(spark, base) -> None:
         # readers skip a zero if the literal is zero, so files with zeros are not counted in the cover
         f"SELECT abs(d) FROM {table} WHERE d <= 0 ORDER BY d DESC LIMIT 4": 3,
         f"SELECT abs(d) FROM {table} WHERE d >= 0 ORDER BY d LIMIT 4": 3,
+        f"SELECT abs(min_by(d, d)) FROM {table} WHERE d >= 0": 3,
+        f"SELECT abs(max_by(d, d)) FROM {table} WHERE d < 1": 2,
     }.items():
         check(spark, query, files)
 

@@ -18,7 +18,7 @@ import org.apache.spark.sql.SparkSessionExtensions
  *                            pre-CBO                      MetadataTableRule  partitions and files become rows of the index
  *                            pre-CBO                      SubqueryAnswerRule  answered subqueries become literals
  *                            pre-CBO                      SnapshotAggregateRule  COUNT, MIN, MAX that need no file
- *                            pre-CBO                      TopKRule        ORDER BY x LIMIT k: a bound of x prunes files
+ *                            pre-CBO                      TopKRule        ORDER BY x LIMIT k and the like: a bound of x prunes
  *                            pre-CBO                      LimitRule       LIMIT k: plans only files that hold k rows
  *                            pre-CBO                      ExpressionRule  functions of columns in filters become ranges
  *                            pre-CBO                      StaticJoinRule  join keys become ranges

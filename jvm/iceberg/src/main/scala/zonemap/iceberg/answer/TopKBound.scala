@@ -10,18 +10,37 @@ import zonemap.core.value.{ColumnType, Presence, ZoneValue}
 import zonemap.iceberg.snapshot.SnapshotIndex
 import zonemap.iceberg.trust.{BoundsTrust, CompleteFiles}
 
+/** A monotone function of one column by which a query sorts its rows. Used by one thread. */
+private[zonemap] trait SortFunction {
+
+  /**
+   * Returns a predicate that is TRUE or unknown for each row whose result equals that of `value` or sorts before it.
+   * `None` unless it is proven that the result of every value between `value` and `farthest` does.
+   */
+  def rowsUpTo(value: ZoneValue, farthest: ZoneValue): Option[Predicate]
+}
+
 /**
- * The first rows of a query's result, sorted by one column.
+ * The first rows of a query's result, sorted by one column or by a monotone function of it.
  *
+ * @param descending whether greater values of the column come first
+ * @param nullsFirst whether nulls of the column come first
  * @param filter TRUE for a row only if the query's condition is TRUE
  * @param rows the number of needed rows, including the rows that OFFSET skips
+ * @param known a value that as many rows of the query are proven to equal or to sort before, from other relations
+ * @param function the function, if the query does not sort by the column itself
  */
 private[zonemap] final case class TopK(
     column: ColumnRef,
     descending: Boolean,
     nullsFirst: Boolean,
     filter: Predicate,
-    rows: Long) {
+    rows: Long,
+    known: Option[ZoneValue] = None,
+    function: Option[SortFunction] = None) {
+
+  /** Whether the value `a` sorts before `b`. */
+  def before(a: ZoneValue, b: ZoneValue): Boolean = if (descending) a.compare(b) > 0 else a.compare(b) < 0
 
   /** TRUE for rows whose value equals `value` or sorts before it, and for nulls if nulls sort first. */
   def rowsUpTo(value: ZoneValue): Predicate = {
@@ -33,10 +52,11 @@ private[zonemap] final case class TopK(
 /**
  * A bound of the needed rows.
  *
- * @param value every needed row is at least (descending) or at most this value, or sorts before all values
+ * @param value as many rows as are needed equal this value, or sort before it
  * @param kept the number of files that may hold a needed row
+ * @param rows TRUE or unknown for each needed row
  */
-private[zonemap] final case class TopKBound(value: ZoneValue, kept: Long)
+private[zonemap] final case class TopKBound(value: ZoneValue, kept: Long)(val rows: Predicate)
 
 /**
  * Computes a bound of the first k rows by one column from the bounds of files (SOUNDNESS, S93 to S97).
@@ -52,16 +72,38 @@ private[zonemap] object TopKBound {
 
   /** None if the files prove no bound, or if the bound prunes no file. */
   def of(index: SnapshotIndex, topK: TopK, trust: BoundsTrust): Option[TopKBound] =
+    for {
+      value <- valueOf(index, topK, trust)
+      rows <- rowsUpTo(index, topK, value)
+      kept = count(index, Predicate.and(topK.filter, rows), trust)
+      if kept < count(index, topK.filter, trust)
+    } yield TopKBound(value, kept)(rows)
+
+  /** The best value that as many rows as are needed are proven to equal or to sort before. */
+  def valueOf(index: SnapshotIndex, topK: TopK, trust: BoundsTrust): Option[ZoneValue] =
     Option
-      .when(topK.rows > 0 && !nanMayComeFirst(index, topK, trust))(lastTaken(index, topK, trust))
+      .when(topK.rows > 0 && !nanMayComeFirst(index, topK, trust))(topK.known.orElse(lastTaken(index, topK, trust)))
       .flatten
-      .flatMap { value =>
-        val kept = count(index, Predicate.and(topK.filter, topK.rowsUpTo(value)), trust)
-        Option.when(kept < count(index, topK.filter, trust))(TopKBound(value, kept))
+
+  private def rowsUpTo(index: SnapshotIndex, topK: TopK, value: ZoneValue): Option[Predicate] =
+    topK.function.fold(Option(topK.rowsUpTo(value))) { function =>
+      farthest(index, topK).flatMap(function.rowsUpTo(value, _))
+    }
+
+  /** A value that no value of the files sorts before. `None` if the bounds of a file do not prove one. */
+  private def farthest(index: SnapshotIndex, topK: TopK): Option[ZoneValue] = {
+    val bounds = index.segments.map { live =>
+      columnOf(live.segment.column(topK.column.fieldId), topK.column).flatMap { column =>
+        Option(if (topK.descending) column.root.upper else column.root.lower)
       }
+    }
+    Option
+      .when(bounds.forall(_.isDefined))(bounds.flatten)
+      .flatMap(_.reduceOption((a, b) => if (topK.before(a, b)) a else b))
+  }
 
   private def lastTaken(index: SnapshotIndex, topK: TopK, trust: BoundsTrust): Option[ZoneValue] = {
-    val bestFirst: Ordering[Taken] = Ordering.fromLessThan((a, b) => before(topK, a.bound, b.bound))
+    val bestFirst: Ordering[Taken] = Ordering.fromLessThan((a, b) => topK.before(a.bound, b.bound))
     // the head of the queue is the file with the worst bound taken so far
     val taken = mutable.PriorityQueue.empty[Taken](bestFirst)
     var rows = 0L
@@ -86,10 +128,6 @@ private[zonemap] object TopKBound {
     }
     Option.when(rows >= topK.rows)(taken.head.bound)
   }
-
-  /** Whether the bound `a` sorts before `b`. */
-  private def before(topK: TopK, a: ZoneValue, b: ZoneValue): Boolean =
-    if (topK.descending) a.compare(b) > 0 else a.compare(b) < 0
 
   /**
    * Calls `use` for each row, in reverse for a descending sort: newer files are last in an index and often hold the

@@ -12,6 +12,7 @@ import org.apache.iceberg.util.SnapshotUtil
 import zonemap.core.fact.FactKind
 import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate}
 import zonemap.core.segment.Segment
+import zonemap.core.value.ZoneValue
 import zonemap.iceberg.answer._
 import zonemap.iceberg.build.IndexedColumns
 import zonemap.iceberg.convert.PartitionTuples
@@ -29,13 +30,22 @@ import zonemap.iceberg.store.StoreBudget
 private[zonemap] object IndexQuestions {
 
   /** A bound of the first rows by one column, if the bound prunes at least one file. */
-  def topK(relation: PinnedRelation, request: TopK): Option[TopKBound] = StoreBudget.within(relation.storeBudget) {
-    indexOf(relation).flatMap { case (index, schema) =>
-      Option
-        .when(BoundScan.has(schema, request.column))(request.copy(filter = BoundScan.proving(request.filter, schema)))
-        .flatMap(TopKBound.of(index, _, relation.trust))
+  def topK(relation: PinnedRelation, request: TopK): Option[TopKBound] =
+    ofFirstRows(relation, request)(TopKBound.of(_, _, relation.trust))
+
+  /** The value that as many rows as are needed are proven to equal or to sort before; it may prune no file. */
+  def topKValue(relation: PinnedRelation, request: TopK): Option[ZoneValue] =
+    ofFirstRows(relation, request)(TopKBound.valueOf(_, _, relation.trust))
+
+  private def ofFirstRows[A](relation: PinnedRelation, request: TopK)(
+      found: (SnapshotIndex, TopK) => Option[A]): Option[A] =
+    StoreBudget.within(relation.storeBudget) {
+      indexOf(relation).flatMap { case (index, schema) =>
+        Option
+          .when(BoundScan.has(schema, request.column))(request.copy(filter = BoundScan.proving(request.filter, schema)))
+          .flatMap(found(index, _))
+      }
     }
-  }
 
   /** Whether a part of the files provably holds the needed rows. */
   def isWorthwhile(relation: PinnedRelation, limit: LimitCut): Boolean = StoreBudget.within(relation.storeBudget) {

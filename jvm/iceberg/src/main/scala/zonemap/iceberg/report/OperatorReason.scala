@@ -11,7 +11,9 @@ sealed abstract class OperatorReason(val code: String, val message: String)
 
 object OperatorReason {
   final case class TopKKey(text: String)
-      extends OperatorReason("TOPK_KEY", s"the first sort key $text is not a column with bounds")
+      extends OperatorReason(
+        "TOPK_KEY",
+        s"the first sort key $text is neither a column with bounds nor a monotone function of one")
 
   final case class TopKBetween(operator: String)
       extends OperatorReason("TOPK_BETWEEN", s"$operator is between the sort and the scan")
@@ -96,7 +98,7 @@ object OperatorReason {
 
   /** Every code and the case that it names, for the reference page. */
   val catalogue: Seq[(String, String)] = Seq(
-    TopKKey("").code -> "ORDER BY starts with an expression, or with a column without bounds.",
+    TopKKey("").code -> "ORDER BY starts neither with a column with bounds nor with a monotone function of one.",
     TopKBetween("").code -> "A join, an aggregate or another operator is between ORDER BY with LIMIT and the scan.",
     TopKNoBound("").code ->
       "The files overlap in the sort column, the scan has too few files, or its conditions are not proven for whole files.",

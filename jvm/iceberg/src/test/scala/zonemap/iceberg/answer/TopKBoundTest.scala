@@ -30,8 +30,12 @@ class TopKBoundTest extends AnyFunSuite with FewColumns {
       descending: Boolean = true,
       nullsFirst: Boolean = false,
       filter: Predicate = True,
-      rows: Long = 3): Option[TopKBound] =
-    IndexQuestions.topK(relation(t, Covering).pinned, TopK(column, descending, nullsFirst, filter, rows))
+      rows: Long = 3,
+      known: Option[ZoneValue] = None,
+      function: Option[SortFunction] = None): Option[(ZoneValue, Long)] = {
+    val request = TopK(column, descending, nullsFirst, filter, rows, known, function)
+    IndexQuestions.topK(relation(t, Covering).pinned, request).map(found => (found.value, found.kept))
+  }
 
   private def long(v: Long): ZoneValue = ZoneValues.ofLong(v)
 
@@ -39,50 +43,50 @@ class TopKBoundTest extends AnyFunSuite with FewColumns {
 
   test("disjoint files: the fewest of them, counted from the best bound") {
     val t = table(disjoint(8): _*)
-    assert(ask(t).contains(TopKBound(long(70), 1)))
-    assert(ask(t, rows = 10).contains(TopKBound(long(70), 1)))
-    assert(ask(t, rows = 11).contains(TopKBound(long(60), 2)))
+    assert(ask(t).contains((long(70), 1)))
+    assert(ask(t, rows = 10).contains((long(70), 1)))
+    assert(ask(t, rows = 11).contains((long(60), 2)))
     assert(ask(t, rows = 79).isEmpty, "nothing is pruned")
     assert(ask(t, rows = 81).isEmpty, "fewer rows than wanted")
     assert(ask(t, rows = 0).isEmpty)
-    assert(ask(t, descending = false).contains(TopKBound(long(9), 1)))
-    assert(ask(t, descending = false, rows = 25).contains(TopKBound(long(29), 3)))
+    assert(ask(t, descending = false).contains((long(9), 1)))
+    assert(ask(t, descending = false, rows = 25).contains((long(29), 3)))
   }
 
   test("overlapping files: T is the worst bound that counts, and files that reach over it stay") {
     val t = table(ids(0, 100), ids(50, 60), ids(55, 70), ids(10, 20))
-    assert(ask(t).contains(TopKBound(long(55), 3)))
-    assert(ask(t, rows = 20).contains(TopKBound(long(50), 3)))
+    assert(ask(t).contains((long(55), 3)))
+    assert(ask(t, rows = 20).contains((long(50), 3)))
     assert(ask(t, rows = 30).isEmpty)
-    assert(ask(t, descending = false).contains(TopKBound(long(20), 2)))
+    assert(ask(t, descending = false).contains((long(20), 2)))
   }
 
   test("ties at the bound stay") {
     val t = table(ids(0, 70), ids(70, 75), ids(60, 69), ids(70, 70))
-    assert(ask(t, rows = 15).contains(TopKBound(long(70), 3)))
+    assert(ask(t, rows = 15).contains((long(70), 3)))
   }
 
   test("only files of which all rows match count, but others may hold first rows") {
     val t = table(disjoint(8): _*)
-    assert(ask(t, filter = from(35)).contains(TopKBound(long(70), 1)))
+    assert(ask(t, filter = from(35)).contains((long(70), 1)))
     val below45 = Compare(id, CompareOp.Lt, long(45))
-    assert(ask(t, filter = below45).contains(TopKBound(long(30), 2)), "30 to 39 counts, 40 to 49 may match")
+    assert(ask(t, filter = below45).contains((long(30), 2)), "30 to 39 counts, 40 to 49 may match")
     assert(ask(t, filter = Unknown("f(id)")).isEmpty)
     assert(ask(t, filter = Predicate.and(from(0), Unknown("f(id)"))).isEmpty)
-    assert(ask(t, filter = Or(Seq(from(0), Unknown("f(id)")))).contains(TopKBound(long(70), 1)))
+    assert(ask(t, filter = Or(Seq(from(0), Unknown("f(id)")))).contains((long(70), 1)))
   }
 
   test("nulls: they do not count unless they come first, and then their files stay") {
     val t = table(disjoint(3) :+ ids(90, 99, nulls = Some(1)): _*)
-    assert(ask(t).contains(TopKBound(long(20), 2)), "the file with a null does not count and stays")
-    assert(ask(t, nullsFirst = true).contains(TopKBound(long(90), 1)))
-    assert(ask(t, descending = false, nullsFirst = true).contains(TopKBound(long(9), 2)), "the null comes first")
+    assert(ask(t).contains((long(20), 2)), "the file with a null does not count and stays")
+    assert(ask(t, nullsFirst = true).contains((long(90), 1)))
+    assert(ask(t, descending = false, nullsFirst = true).contains((long(9), 2)), "the null comes first")
     val unknown = table(disjoint(3) :+ ids(90, 99, nulls = None): _*)
-    assert(ask(unknown).contains(TopKBound(long(20), 2)))
+    assert(ask(unknown).contains((long(20), 2)))
     val onlyNulls = table(disjoint(3) :+ Map("id" -> Stats(Some(10), Some(10))): _*)
-    assert(ask(onlyNulls).contains(TopKBound(long(20), 1)))
-    assert(ask(onlyNulls, nullsFirst = true).contains(TopKBound(long(20), 2)))
-    assert(ask(onlyNulls, filter = NotNull(id)).contains(TopKBound(long(20), 1)))
+    assert(ask(onlyNulls).contains((long(20), 1)))
+    assert(ask(onlyNulls, nullsFirst = true).contains((long(20), 2)))
+    assert(ask(onlyNulls, filter = NotNull(id)).contains((long(20), 1)))
     assert(ask(onlyNulls, filter = IsNull(id)).isEmpty, "that all are null is not a bound")
   }
 
@@ -91,31 +95,31 @@ class TopKBoundTest extends AnyFunSuite with FewColumns {
 
   test("NaN: with one anywhere, or unknown, there is not a bound from above; from below its file does not count") {
     val clean = table(doubles(0, 1), doubles(2, 3), doubles(4, 5))
-    assert(ask(clean, d).contains(TopKBound(ZoneValues.ofDouble(4), 1)))
-    assert(ask(clean, d, descending = false).contains(TopKBound(ZoneValues.ofDouble(1), 1)))
+    assert(ask(clean, d).contains((ZoneValues.ofDouble(4), 1)))
+    assert(ask(clean, d, descending = false).contains((ZoneValues.ofDouble(1), 1)))
     for (nans <- Seq(Some(1L), None)) {
       val t = table(doubles(-2, -1, nans), doubles(0, 1), doubles(2, 3))
       assert(ask(t, d).isEmpty)
-      assert(ask(t, d, descending = false).contains(TopKBound(ZoneValues.ofDouble(1), 2)))
+      assert(ask(t, d, descending = false).contains((ZoneValues.ofDouble(1), 2)))
     }
     assert(ask(table(doubles(0, 1), doubles(2, 3), ids(0, 1)), d).isEmpty, "nothing is known of a file's column")
   }
 
   test("files without bounds, with inverted bounds or an unknown number of rows do not count, and stay") {
     val noBounds = table(disjoint(3) :+ Map("s" -> Stats.range("a", "b")): _*)
-    assert(ask(noBounds).contains(TopKBound(long(20), 2)))
+    assert(ask(noBounds).contains((long(20), 2)))
     val inverted = table(disjoint(3) :+ ids(99, 90): _*)
-    assert(ask(inverted).contains(TopKBound(long(20), 2)))
+    assert(ask(inverted).contains((long(20), 2)))
     val t = table(disjoint(3): _*)
     t.append(TestFiles.data(t, ids(90, 99), records = 0))
-    assert(ask(t).contains(TopKBound(long(20), 2)))
+    assert(ask(t).contains((long(20), 2)))
   }
 
   test("strings cut short are valid bounds; without an upper bound a file cannot be counted from below") {
     def strings(lower: String, upper: Option[String]) = Map("s" -> Stats(Some(10), Some(0), None, Some(lower), upper))
     val t = table(strings("a", Some("b")), strings("mmmm", Some("mn")), strings("x", None))
-    assert(ask(t, s).contains(TopKBound(ZoneValues.ofString("x"), 1)))
-    assert(ask(t, s, descending = false, rows = 11).contains(TopKBound(ZoneValues.ofString("mn"), 2)))
+    assert(ask(t, s).contains((ZoneValues.ofString("x"), 1)))
+    assert(ask(t, s, descending = false, rows = 11).contains((ZoneValues.ofString("mn"), 2)))
     assert(ask(t, s, descending = false, rows = 21).isEmpty)
   }
 
@@ -123,14 +127,14 @@ class TopKBoundTest extends AnyFunSuite with FewColumns {
     val t = table(disjoint(8): _*)
     val files = (0 until 8).map(k => ours(t, Expressions.equal("id", k * 10L), Covering).tasks.head.file())
     t.delete(TestFiles.positionDeletesOf(t, files(7), byBounds = false))
-    assert(ask(t).contains(TopKBound(long(60), 2)))
+    assert(ask(t).contains((long(60), 2)))
     t.delete(TestFiles.positionDeletesOf(t, files(6), byBounds = true))
-    assert(ask(t).contains(TopKBound(long(50), 3)))
+    assert(ask(t).contains((long(50), 3)))
     t.delete(TestFiles.equalityDeletes(t, Seq("s")))
     assert(ask(t).isEmpty)
     t.append(TestFiles.data(t, ids(30, 39)), TestFiles.data(t, ids(80, 89)))
-    assert(ask(t).contains(TopKBound(long(80), 1)), "written after the equality delete")
-    assert(ask(t, rows = 20).contains(TopKBound(long(30), 7)))
+    assert(ask(t).contains((long(80), 1)), "written after the equality delete")
+    assert(ask(t, rows = 20).contains((long(30), 7)))
   }
 
   test("a position delete that is committed with a file may touch it") {
@@ -145,15 +149,15 @@ class TopKBoundTest extends AnyFunSuite with FewColumns {
     val files = (0 until 4).map(k => TestFiles.data(t, ids(k * 10L, k * 10L + 9), partition = Seq(Int.box(k % 2))))
     t.append(files: _*)
     t.delete(TestFiles.vector(t, files(3), "mem://lake/v.puffin", 4))
-    assert(ask(t).contains(TopKBound(long(20), 2)))
+    assert(ask(t).contains((long(20), 2)))
     t.delete(TestFiles.equalityDeletes(t, Seq("s"), t.spec, TestFiles.tuple(t.spec, Seq(Int.box(0)))))
-    assert(ask(t).contains(TopKBound(long(10), 3)))
+    assert(ask(t).contains((long(10), 3)))
   }
 
   test("segments of several widths of one column; a type of another order") {
     val t = table(Map("p" -> Stats.range(5, 9)), Map("p" -> Stats.range(15, 19)))
-    assert(ask(t, ColumnRef(4, IntType, "p")).contains(TopKBound(long(15), 1)))
-    assert(ask(t, ColumnRef(4, LongType, "p")).contains(TopKBound(long(15), 1)))
+    assert(ask(t, ColumnRef(4, IntType, "p")).contains((long(15), 1)))
+    assert(ask(t, ColumnRef(4, LongType, "p")).contains((long(15), 1)))
     assert(ask(t, ColumnRef(4, DateType, "p")).isEmpty)
     assert(ask(t, ColumnRef(99, IntType, "gone")).isEmpty)
   }
@@ -171,7 +175,33 @@ class TopKBoundTest extends AnyFunSuite with FewColumns {
     append(100, 200)
     val m = ColumnRef(1, DecimalType(20, 2), "m")
     val two = ZoneValues.ofDecimal(BigInteger.valueOf(200), DecimalType(20, 2))
-    assert(ask(t, m, descending = false, rows = 15).contains(TopKBound(two, 2)))
+    assert(ask(t, m, descending = false, rows = 15).contains((two, 2)))
+  }
+
+  test("a bound that other relations prove stands for the files' own, but not where NaN may come first") {
+    val t = table(disjoint(3): _*)
+    assert(ask(t, known = Some(long(25))).contains((long(25), 1)))
+    assert(ask(t, known = Some(long(95))).contains((long(95), 0)))
+    assert(ask(t, known = Some(long(5)), descending = false).contains((long(5), 1)))
+    assert(ask(t, known = Some(long(-1))).isEmpty, "nothing is pruned")
+    assert(ask(t, known = Some(long(25)), rows = 0).isEmpty)
+    val nans = table(doubles(0, 1), doubles(2, 3, nans = Some(1)))
+    assert(ask(nans, d, known = Some(ZoneValues.ofDouble(9))).isEmpty)
+  }
+
+  test("a function gets the bound and the farthest value of all files, and proves nothing without the latter") {
+    var asked = Seq.empty[(ZoneValue, ZoneValue)]
+    def function(rows: Option[Predicate]): Option[SortFunction] = Some { (value: ZoneValue, farthest: ZoneValue) =>
+      asked :+= (value -> farthest)
+      rows
+    }
+    val t = table(disjoint(8) :+ ids(0, 99): _*)
+    assert(ask(t, function = function(Some(from(60)))).contains((long(70), 3)))
+    assert(ask(t, descending = false, function = function(Some(from(60)))).contains((long(9), 3)))
+    assert(asked == Seq(long(70) -> long(99), long(9) -> long(0)))
+    assert(ask(t, function = function(None)).isEmpty)
+    val noBounds = table(disjoint(3) :+ Map("s" -> Stats.range("a", "b")): _*)
+    assert(ask(noBounds, function = function(Some(from(60)))).isEmpty && asked.sizeIs == 3)
   }
 
   private def limited(t: TestTable, rows: Long, filter: Predicate = True): Seq[Long] = {
@@ -237,11 +267,11 @@ class TopKBoundTest extends AnyFunSuite with FewColumns {
     val files = 20000
     t.append((0 until files).map(k => TestFiles.data(t, ids(k * 10L, k * 10L + 9))): _*)
     val last = (files - 1) * 10L
-    assert(ask(t).contains(TopKBound(long(last), 1)))
-    assert(ask(t, rows = 45).contains(TopKBound(long(last - 40), 5)))
-    assert(ask(t, descending = false, rows = 45).contains(TopKBound(long(49), 5)))
+    assert(ask(t).contains((long(last), 1)))
+    assert(ask(t, rows = 45).contains((long(last - 40), 5)))
+    assert(ask(t, descending = false, rows = 45).contains((long(49), 5)))
     val half = Compare(id, CompareOp.Lt, long(100000))
-    assert(ask(t, filter = half).contains(TopKBound(long(99990), 1)))
+    assert(ask(t, filter = half).contains((long(99990), 1)))
     assert(limited(t, 25) == Seq(3, 25))
   }
 
@@ -260,9 +290,9 @@ class TopKBoundTest extends AnyFunSuite with FewColumns {
         val least = Option.when(rng.chance(50))(rng.int(80).toLong)
         val filter = least.fold[Predicate](True)(from)
         val result = files.flatten.filter(v => least.forall(low => v.exists(_ >= low)))
-        ask(t, id, descending, nullsFirst, filter, k.toLong).foreach { found =>
+        ask(t, id, descending, nullsFirst, filter, k.toLong).foreach { case (bound, _) =>
           bounds += 1
-          val value = found.value match {
+          val value = bound match {
             case LongValue(v) => v
             case other        => fail(s"$other")
           }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.insight.advice
 
-import org.apache.spark.sql.catalyst.expressions.{Descending, Expression, InSet, Literal, NullsFirst}
+import org.apache.spark.sql.catalyst.expressions.{Descending, Expression, InSet, Literal, NullsFirst, SortOrder}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
@@ -14,7 +14,7 @@ import zonemap.iceberg.report.OperatorReason
 import zonemap.insight.explain._
 import zonemap.insight.layout.ScanCondition
 import zonemap.insight.reason.{ConditionReason, Remedies}
-import zonemap.spark.expression.{CatalystCondition, ExpressionSql, ExpressionTranslator}
+import zonemap.spark.expression.{CatalystCondition, ExpressionSql, ExpressionTranslator, MonotoneSort}
 import zonemap.spark.join.Column
 import zonemap.spark.scan.{IcebergScans, SchemaColumns, SqlNames, ZoneMapRelation}
 
@@ -110,21 +110,16 @@ private[zonemap] object ScanObservation {
         sort <- use.sort
         rows <- use.firstRows
         if sort.between.isEmpty
-        column <- columnOf(sort.of.child)
-      } yield TopK(
-        column,
-        descending = sort.of.direction == Descending,
-        nullsFirst = sort.of.nullOrdering == NullsFirst,
-        filter = True,
-        rows = rows)
+        (column, descending, nullsFirst) <- columnOf(sort.of)
+      } yield TopK(column, descending, nullsFirst, filter = True, rows = rows)
 
     private def topKHindrance: Option[Hindrance] =
       use.sort.flatMap { sort =>
         val key = ExpressionSql.of(sort.of.child).take(MostText)
         (sort.between match {
-          case Some(operator)                          => Some(OperatorReason.TopKBetween(operator))
-          case None if columnOf(sort.of.child).isEmpty => Some(OperatorReason.TopKKey(key))
-          case None                                    => None
+          case Some(operator)                    => Some(OperatorReason.TopKBetween(operator))
+          case None if columnOf(sort.of).isEmpty => Some(OperatorReason.TopKKey(key))
+          case None                              => None
         }).map(operator(s"ORDER BY $key", _))
       }
 
@@ -136,6 +131,12 @@ private[zonemap] object ScanObservation {
         val reason = use.joins.find(!_.prunable).fold[OperatorReason](OperatorReason.JoinCondition)(_.reason)
         operator(join.text, reason)
       }
+
+    /** The column that the sort key is or is a monotone function of, and whether greater values and nulls come first. */
+    private def columnOf(order: SortOrder): Option[(ColumnRef, Boolean, Boolean)] =
+      columnOf(order.child)
+        .map(column => (column, order.direction == Descending, order.nullOrdering == NullsFirst))
+        .orElse(MonotoneSort.of(order, relation.columns).map(sort => (sort.column, sort.descending, sort.nullsFirst)))
 
     private def columnOf(key: Expression): Option[ColumnRef] =
       key match {

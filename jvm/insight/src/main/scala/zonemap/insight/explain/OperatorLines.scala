@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression
 
 import zonemap.iceberg.report.{AggregateReason, OperatorReason, PlanReport}
 import zonemap.spark.conf.ZoneMapConf
-import zonemap.spark.expression.ExpressionSql
+import zonemap.spark.expression.{ExpressionSql, MonotoneSort}
 import zonemap.spark.join.{Column, KeyFilteredScan, NotPrunedByKeys}
 import zonemap.spark.scan.ZoneMapRelation
 
@@ -32,6 +32,8 @@ private[explain] final class OperatorLines(relation: ZoneMapRelation, report: Pl
       case (Some(operator), _) => OperatorReason.TopKBetween(operator)
       case (None, key: AttributeReference) if relation.columns.column(key).isDefined =>
         OperatorReason.TopKNoBound(key.name)
+      case (None, key) if MonotoneSort.of(sort.of, relation.columns).isDefined =>
+        OperatorReason.TopKNoBound(ExpressionSql.of(key))
       case (None, key) => OperatorReason.TopKKey(ExpressionSql.of(key))
     }
 

@@ -104,11 +104,18 @@ private[zonemap] object ScanUse {
               ScanUse(scan, above.conditions, above.sort, above.limit, above.joins, above.aggregate, above.firstRows)
             found.putIfAbsent(scan.scan, use): Unit
           case Join(left, right, joinType, condition, _) => visitJoin(left, right, joinType, condition, above)
+          case union: Union                              => union.children.foreach(visitBranch(union, _, above))
           case unary: UnaryNode                          => visit(unary.child, belowUnary(unary, above))
           case other                                     => other.children.foreach(visit(_, above.behind(named(other))))
         }
         plan.expressions.foreach(visitSubqueries)
       }
+
+    /** First rows of a union are first rows of its branches. */
+    private def visitBranch(union: Union, branch: LogicalPlan, above: Above): Unit = {
+      val ofBranch = above.below(union.output.zip(branch.output))
+      visit(branch, above.behind(named(union)).copy(sort = ofBranch.sort))
+    }
 
     private def belowUnary(node: UnaryNode, above: Above): Above =
       node match {
@@ -141,7 +148,10 @@ private[zonemap] object ScanUse {
         val keys = equal.filter(key => key.references.nonEmpty && key.references.subsetOf(plan.outputSet))
         val joined = JoinedSide(s"a join of type ${named(joinType)}", prunable, keys, isReturned)
         val behind = above.behind("a join")
-        behind.copy(joins = joined +: behind.joins)
+        // each row of the kept side is in the result, so first rows by its columns are among its own
+        val isKept = (plan eq left) && joinType == LeftOuter || (plan eq right) && joinType == RightOuter
+        val sort = if (isKept) above.sort.filter(_.of.references.subsetOf(plan.outputSet)) else None
+        behind.copy(joins = joined +: behind.joins, sort = sort.orElse(behind.sort))
       }
       visit(left, side(left, Seq(Inner, Cross, LeftSemi, RightOuter).contains(joinType)))
       val isTested = joinType == LeftAnti || joinType.isInstanceOf[ExistenceJoin]

@@ -66,7 +66,7 @@ object Remedies {
   )
 
   private val operators: Seq[(String, String)] = Seq(
-    "TOPK_KEY" -> "Sort by a bare column.",
+    "TOPK_KEY" -> "Sort by a column, or by a monotone function of one.",
     "TOPK_BETWEEN" -> "Sort and limit in a subquery, if that returns the same rows.",
     "TOPK_NO_BOUND" -> "Sort the table by {column}, and filter by columns that prove whole files.",
     "TOPK_OFF" -> "Set spark.sql.zonemap.topK.enabled to true.",

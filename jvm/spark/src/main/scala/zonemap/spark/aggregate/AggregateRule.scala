@@ -24,7 +24,7 @@ private[zonemap] object AggregateRule extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = {
     lazy val once = ScanPlaces.metOnce(plan)
-    AggregatedScan.replaced(plan)(answered(_, once(_)))
+    AggregatedScan.replaced(plan)(AggregatedScan.unapply(_).flatMap(answered(_, once(_))))
   }
 
   private def answered(found: AggregatedScan, once: Scan => Boolean): Option[LogicalPlan] =

@@ -94,11 +94,11 @@ private[aggregate] final class AggregatedScan(
 private[aggregate] object AggregatedScan {
 
   /** Returns the plan with the aggregates replaced for which `answer` returns a plan. */
-  def replaced(plan: LogicalPlan)(answer: AggregatedScan => Option[LogicalPlan]): LogicalPlan =
+  def replaced(plan: LogicalPlan)(answer: Aggregate => Option[LogicalPlan]): LogicalPlan =
     if (!mayAnswer(plan)) plan
     else
       plan.transformUp { case aggregate: Aggregate =>
-        Guarded.orNothing("aggregates from the index")(unapply(aggregate).flatMap(answer)).getOrElse(aggregate)
+        Guarded.orNothing("aggregates from the index")(answer(aggregate)).getOrElse(aggregate)
       }
 
   /** Whether rows from the index may take the place of parts of a plan. */

@@ -10,7 +10,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import zonemap.iceberg.plan.IndexQuestions
 
 /**
- * Replaces COUNT, MIN and MAX over a relation by rows from the index if the index proves the results over all files
+ * Replaces COUNT, MIN and MAX over a relation, and the groups of a COUNT(DISTINCT x), by rows from the index if the index proves the results over all files
  * that may hold a row of the query (SOUNDNESS, S150). No scan is left, so nothing is planned and no task is made.
  *
  * The rule runs before Spark plans scans, when Iceberg has not seen the aggregate yet. Otherwise it leaves the plan
@@ -19,7 +19,11 @@ import zonemap.iceberg.plan.IndexQuestions
  */
 private[zonemap] object SnapshotAggregateRule extends Rule[LogicalPlan] {
 
-  override def apply(plan: LogicalPlan): LogicalPlan = AggregatedScan.replaced(plan)(answered)
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    AggregatedScan.replaced(plan) {
+      case DistinctCount(count) => AggregatedScan.unapply(count.groups).flatMap(answered).map(count.over)
+      case other                => AggregatedScan.unapply(other).flatMap(answered)
+    }
 
   private def answered(found: AggregatedScan): Option[LogicalPlan] =
     if (found.scan.isDefined || !found.isOn || found.conditions.exists(isMiscounted)) None

@@ -8,7 +8,7 @@ import scala.util.control.NonFatal
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression, GenericInternalRow}
 import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
 
-import zonemap.core.predicate.ValueRanges
+import zonemap.core.predicate.{ColumnRef, ValueRanges}
 import zonemap.core.value.{LongValue, ZoneValue}
 import zonemap.iceberg.answer.GroupKey
 import zonemap.iceberg.trust.KeyFunction
@@ -22,7 +22,8 @@ import zonemap.iceberg.trust.KeyFunction
  * @param function the function of a row with the column
  * @param steps the functions from the outermost to the one of the column
  */
-private final class MonotoneKey(function: Expression, steps: Seq[Step], columnType: DataType) extends KeyFunction {
+private[expression] final class MonotoneKey(function: Expression, steps: Seq[Step], columnType: DataType)
+    extends KeyFunction {
   private val row = new GenericInternalRow(1)
 
   /** The column's values that may have another result, by result. */
@@ -49,13 +50,18 @@ private final class MonotoneKey(function: Expression, steps: Seq[Step], columnTy
         found
       })
 
-  private def otherThan(value: ZoneValue): ValueRanges = {
-    val wanted = Wanted.point(Encoded.Value(value)).otherValues.copy(nulls = true)
-    steps.foldLeft(wanted)((results, step) => step.preimage(results)).ranges
-  }
+  private def otherThan(value: ZoneValue): ValueRanges =
+    preimage(Wanted.point(Encoded.Value(value)).otherValues.copy(nulls = true)).ranges
+
+  /** Returns at least the column's values with a wanted result. */
+  def preimage(wanted: Wanted): Wanted = steps.foldLeft(wanted)((results, step) => step.preimage(results))
+
+  /** Whether all functions together keep (true) or reverse (false) the order; `None` if neither is known. */
+  def increasing: Option[Boolean] =
+    steps.foldLeft(Option(true))((order, step) => order.flatMap(o => step.increasing.map(_ == o)))
 
   /** Returns the result for one value of the column; null for NULL, `None` if there is none. */
-  private def result(value: ZoneValue): Option[ZoneValue] =
+  def result(value: ZoneValue): Option[ZoneValue] =
     try {
       row.update(0, decoded(value))
       CatalystValues.encode(function.dataType, function.eval(row)) match {
@@ -85,6 +91,11 @@ private[zonemap] object MonotoneKey {
 
   /** Returns the key of an expression, if it consists of monotone functions of one column and literals. */
   def of(expression: Expression, columns: ColumnResolver, text: String): Option[GroupKey] =
+    functionOf(expression, columns).map { case (column, function) => GroupKey(column, Some(function), text) }
+
+  private[expression] def functionOf(
+      expression: Expression,
+      columns: ColumnResolver): Option[(ColumnRef, MonotoneKey)] =
     for {
       (steps, bare) <- stepsOf(expression, Nil)
       if steps.nonEmpty && isKey(expression.dataType) && isKey(bare.dataType) && CatalystValues.isLong(bare.dataType)
@@ -94,10 +105,7 @@ private[zonemap] object MonotoneKey {
         case part if part.semanticEquals(bare) => BoundReference(0, bare.dataType, nullable = true)
       }
       if bound.references.isEmpty && CheapFunctions.areAllOf(bound)
-    } yield GroupKey(
-      column,
-      Some(new MonotoneKey(bound.freshCopyIfContainsStatefulExpression(), steps, bare.dataType)),
-      text)
+    } yield (column, new MonotoneKey(bound.freshCopyIfContainsStatefulExpression(), steps, bare.dataType))
 
   /** Floats and doubles are not keys: the two zeros are one group, and NaN is another. */
   private def isKey(dataType: DataType): Boolean =

@@ -26,6 +26,9 @@ private[expression] sealed trait Step {
   /** True if the preimage contains only arguments with a wanted result and arguments without a known result. */
   def isExact: Boolean = true
 
+  /** Whether the function keeps (true) or reverses (false) the order on every piece; `None` if neither is known. */
+  def increasing: Option[Boolean] = None
+
   /** The greatest number of evaluations of the function to find a preimage, or of steps that take as long. */
   def evaluations(wanted: Wanted): Long = wanted.ranges.size.toLong
 }
@@ -62,6 +65,9 @@ private[expression] final class MonotoneStep(
     pieces.forall { case Piece(domain, _) =>
       domain.isEmpty || Seq(domain.first, domain.last).forall(x => Try(evaluate(x)).isSuccess)
     }
+
+  override def increasing: Option[Boolean] =
+    pieces.headOption.map(_.increasing).filter(first => pieces.forall(_.increasing == first))
 
   override def evaluations(wanted: Wanted): Long = {
     val searches = pieces.iterator.filterNot(_.domain.isEmpty).map { case Piece(domain, _) =>

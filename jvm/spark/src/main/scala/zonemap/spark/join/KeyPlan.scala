@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 
 import zonemap.spark.expression.{ExpressionSql, NestedTypes}
 import zonemap.spark.expression.CatalystValues.mayHoldNaN
+import zonemap.spark.scan.UnionBranch
 
 /**
  * Derives, from the source of a MERGE, a plan that returns at least the source's keys, at each evaluation.
@@ -74,8 +75,8 @@ private[join] object KeyPlan {
   private def ofUnion(union: Union, key: Expression, conditions: Seq[Expression]): Option[LogicalPlan] = {
     val branches = union.children.map { child =>
       for {
-        own <- KeySource.ofBranch(union, child, key)
-        conditionsOfBranch = conditions.flatMap(KeySource.ofBranch(union, child, _))
+        own <- UnionBranch.of(union, child, key)
+        conditionsOfBranch = conditions.flatMap(UnionBranch.of(union, child, _))
         if conditionsOfBranch.sizeIs == conditions.size
         plan <- passed(child, own, conditionsOfBranch)
       } yield plan

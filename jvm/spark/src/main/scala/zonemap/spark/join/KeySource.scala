@@ -8,7 +8,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import zonemap.core.predicate.ValueRanges
 import zonemap.iceberg.prune.FileSet
 import zonemap.spark.expression.{CatalystValues, Encoded}
-import zonemap.spark.scan.{IcebergScans, ZoneMapRelation}
+import zonemap.spark.scan.{IcebergScans, UnionBranch, ZoneMapRelation}
 
 /**
  * Computes the values that a column of a plan can have, from the bounds of the files that the plan will read.
@@ -75,15 +75,8 @@ private[join] object KeySource {
 
   private def fromUnion(union: Union, column: Attribute): Option[ValueRanges] = {
     val branches = union.children.map { child =>
-      ofBranch(union, child, column).collect { case own: Attribute => own }.flatMap(valuesOf(child, _))
+      UnionBranch.of(union, child, column).collect { case own: Attribute => own }.flatMap(valuesOf(child, _))
     }
     Option.when(branches.forall(_.isDefined))(branches.flatten.reduce(_ union _).atMost(MaxRanges))
-  }
-
-  /** Returns an expression of a union's columns as an expression of the columns of one branch. */
-  def ofBranch(union: Union, branch: LogicalPlan, expression: Expression): Option[Expression] = {
-    val own = union.output.zip(branch.output).groupMap(_._1.exprId)(_._2)
-    val isClear = expression.references.forall(column => own.get(column.exprId).exists(_.sizeIs == 1))
-    Option.when(isClear)(expression.transform { case column: Attribute => own(column.exprId).head })
   }
 }

@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 
 import zonemap.iceberg.report.OperatorReason
 import zonemap.spark.expression.ExpressionSql
+import zonemap.spark.scan.UnionBranch
 
 /**
  * Finds the relations from whose columns a plan computes a key, if pruning rows of a relation by the values of the key
@@ -56,7 +57,7 @@ private[join] object KeyTarget {
 
     def ofUnion(union: Union, wanted: Expression): Option[LogicalPlan] = {
       val changed = union.children.map { child =>
-        KeySource.ofBranch(union, child, wanted).flatMap(below(child, _, Nil))
+        UnionBranch.of(union, child, wanted).flatMap(below(child, _, Nil))
       }
       Option.when(changed.exists(_.isDefined)) {
         union.copy(children = changed.zip(union.children).map { case (found, child) => found.getOrElse(child) })

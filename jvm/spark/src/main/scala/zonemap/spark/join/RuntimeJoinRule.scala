@@ -93,8 +93,44 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
         val newRight =
           if (joinType == Cross || canPruneRight(joinType)) pruned(right, rightKeys, left, leftKeys) else right
         if ((newLeft eq left) && (newRight eq right)) join else join.copy(left = newLeft, right = newRight)
-      case _ => join
+      case _ => withRanges(join, once, ofDelta, known)
     }
+
+  /**
+   * Prunes the sides of a join without an equality by the ranges that rows of the other side allow. Spark cannot reuse
+   * the broadcast of such a join for its keys, so they are computed by a second plan as for a MERGE that inserts.
+   */
+  private def withRanges(join: Join, once: Scan => Boolean, ofDelta: Boolean, known: PrunableScans): Join = {
+    def pruned(probe: LogicalPlan, build: LogicalPlan): LogicalPlan =
+      RangeCondition.of(join.condition, probe, build).foldLeft(probe) { (plan, range) =>
+        intoScans(plan, range.tested, once, ofDelta) { (scan, conditions, own) =>
+          if (conditions.exists(filtersBy(_, range.over(own)))) None
+          else inRanges(scan, own, range, build, known).fold(noted(scan, _), Some(_))
+        }.getOrElse(plan)
+      }
+    val isCross = join.joinType == Cross
+    val left = if (isCross || canPruneLeft(join.joinType)) pruned(join.left, join.right) else join.left
+    val right = if (isCross || canPruneRight(join.joinType)) pruned(join.right, join.left) else join.right
+    if ((left eq join.left) && (right eq join.right)) join else join.copy(left = left, right = right)
+  }
+
+  private def inRanges(
+      scan: DataSourceV2ScanRelation,
+      key: Expression,
+      range: RangeCondition,
+      build: LogicalPlan,
+      known: PrunableScans): Either[OperatorReason, LogicalPlan] =
+    for {
+      found <- known.of(scan)
+      own <- found.key(key).toRight(JoinNoBounds(ExpressionSql.of(Column.within(key))))
+      _ <- Either.cond(own.restricts, (), notOfColumn(own))
+      ranges = new RangeKey(own, range)
+      hits <- hitsIfWorthwhile(found.files, own.column, build)
+      values <- keysOfPlan(range.over(key), BuildKey(build, Seq(range.ofRow), 0))
+      wrapped <- KeyFilteredScan
+        .over(scan.scan, found, EstimatedKey(ranges, Some(hits)))
+        .toRight(JoinNotTried("Iceberg's scan is of another kind"))
+    } yield Filter(values, scan.copy(scan = wrapped))
 
   /** The reason why a side of a join gets no keys, although the join drops its rows without a match. */
   private def notBroadcast(
@@ -131,7 +167,7 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
         val filtered =
           withFilters(target, targetKeys, source, sourceKeys, once, ofDelta = true, known, keysOfPlan)
         if (filtered eq target) join else join.copy(left = filtered)
-      case _ => join
+      case _ => withRanges(join, once, ofDelta = true, known)
     }
 
   /** Creates the expression that restricts a column to the values of a build key. */
@@ -193,14 +229,9 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
       } yield scan.copy(scan = wrapped)
 
     probeKeys.zipWithIndex.foldLeft(probe) { case (plan, (key, index)) =>
-      into(plan, key, ofDelta) { (leaf, conditions, own) =>
-        leaf match {
-          case scan: DataSourceV2ScanRelation if once(scan.scan) =>
-            if (conditions.exists(filtersBy(_, own))) wrapped(scan, own)
-            else filtered(scan, own, BuildKey(build, buildKeys, index)).fold(noted(leaf, _), Some(_))
-          case scan: DataSourceV2ScanRelation => noted(scan, JoinSeveralPlaces)
-          case _                              => None
-        }
+      intoScans(plan, key, once, ofDelta) { (scan, conditions, own) =>
+        if (conditions.exists(filtersBy(_, own))) wrapped(scan, own)
+        else filtered(scan, own, BuildKey(build, buildKeys, index)).fold(noted(scan, _), Some(_))
       }.getOrElse(plan)
     }
   }
@@ -210,6 +241,17 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
     key.expression match {
       case cast @ Cast(Bare(column), _, _, _) => JoinKeyTypes(key.column.name, column.dataType.sql, cast.dataType.sql)
       case _                                  => JoinCondition
+    }
+
+  /** Changes the scans from whose columns the key is computed, if they occur once in the plan. */
+  private def intoScans(plan: LogicalPlan, key: Expression, once: Scan => Boolean, ofDelta: Boolean)(
+      change: (DataSourceV2ScanRelation, Seq[Expression], Expression) => Option[LogicalPlan]): Option[LogicalPlan] =
+    into(plan, key, ofDelta) { (leaf, conditions, own) =>
+      leaf match {
+        case scan: DataSourceV2ScanRelation if once(scan.scan) => change(scan, conditions, own)
+        case scan: DataSourceV2ScanRelation                    => noted(scan, JoinSeveralPlaces)
+        case _                                                 => None
+      }
     }
 
   private def into(plan: LogicalPlan, key: Expression, ofDelta: Boolean)(

@@ -83,7 +83,8 @@ trait AggregateTables extends SharedSession {
 
   protected def answered(frame: DataFrame): Int = answers(frame).size
 
-  protected def withoutAnswers[A](body: => A): A = withConf("spark.sql.zonemap.aggregates.enabled" -> "false")(body)
+  protected def withoutAnswers[A](body: => A): A =
+    withConf("spark.sql.zonemap.aggregates.enabled" -> "false", "spark.sql.zonemap.topK.enabled" -> "false")(body)
   protected def stock[A](body: => A): A = withConf("spark.sql.zonemap.enabled" -> "false")(body)
 }
 

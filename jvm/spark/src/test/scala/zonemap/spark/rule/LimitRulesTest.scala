@@ -81,6 +81,26 @@ class LimitRulesTest extends SharedSession {
     assert(table.expressions == True && table.conditions.toString == "id >= 40")
   }
 
+  /** Other queries that need only first rows. */
+  private val shapes = Seq(
+    "SELECT max_by(s, id) FROM :t",
+    "SELECT * FROM :t ORDER BY id DIV 2L LIMIT 3",
+    "SELECT * FROM (SELECT id FROM :t UNION ALL SELECT 7L) ORDER BY id DESC LIMIT 3",
+    "SELECT a.id, b.s FROM :t a LEFT JOIN :t b ON a.p = b.id ORDER BY a.id LIMIT 3"
+  )
+
+  test("first rows of functions, extremes, unions and joins: a bound, once") {
+    for (query <- shapes) {
+      val before = runtime.swapRule(sql(query.replace(":t", table)).queryExecution.analyzed).transformUp {
+        case a: SubqueryAlias => a.child
+      }
+      val once = TopKRule(before)
+      val marked = once.collect { case r: DataSourceV2Relation if r.options.containsKey(TopKRule.Marker) => r }
+      assert(marked.sizeIs == 1 && once.output == before.output && (TopKRule(once) eq once), query)
+      withConf("spark.sql.zonemap.topK.enabled" -> "false")(assert(TopKRule(before) eq before, query))
+    }
+  }
+
   test("applied twice the rules give the same plan object") {
     for (tail <- Seq("ORDER BY id DESC LIMIT 3", "WHERE id >= 20L ORDER BY id LIMIT 3 OFFSET 2")) {
       val once = TopKRule(plan(tail))
@@ -92,7 +112,7 @@ class LimitRulesTest extends SharedSession {
 
   private val untouched = Seq(
     "ORDER BY id",
-    "ORDER BY id + 1 LIMIT 3",
+    "ORDER BY id % 7 LIMIT 3",
     "ORDER BY rand() LIMIT 3",
     "WHERE rand() < 0.5 ORDER BY id LIMIT 3",
     "ORDER BY id LIMIT 50",
