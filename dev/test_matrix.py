@@ -48,7 +48,6 @@ ABSENT: Mapping[str, tuple[str, ...]] = {
     "4.0": (
         "Spark 4.0: SHOW PROCEDURES and DESCRIBE PROCEDURE, and the type TIME, which this Spark does not have",
         "Spark 4.0: shadow mode and `verify` compare the rows of a query only if it has a time travel",
-        "Spark 4.0: join keys do not prune the target of a MERGE, UPDATE or DELETE, which Iceberg does not pin there",
     )
 }
 #: How many checks the random suite makes.

@@ -6,6 +6,8 @@ import java.nio.file.Files
 import org.apache.spark.sql.{DataFrame, SparkSession, SparkSessionExtensions}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
+import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution}
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.spark.runtime.IcebergRuntime
@@ -42,6 +44,12 @@ trait SharedSession extends AnyFunSuite {
     pairs.foreach { case (key, value) => spark.conf.set(key, value) }
     try body
     finally before.foreach { case (key, value) => value.fold(spark.conf.unset(key))(spark.conf.set(key, _)) }
+  }
+
+  /** Plans a command without executing it. */
+  protected def planOnly(text: String): QueryExecution = {
+    val session = spark.asInstanceOf[ClassicSession].sessionState
+    session.executePlan(session.sqlParser.parsePlan(text), CommandExecutionMode.SKIP)
   }
 
   /** The number of scans that were planned from the index while `body` ran. */

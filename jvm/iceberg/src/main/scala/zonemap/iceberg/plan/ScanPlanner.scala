@@ -42,7 +42,8 @@ private[plan] object ScanPlanner {
     def finished(plan: FilePlan, tasks: TaskCounts): Unit = {
       if (plan.hasReadMore) pinned.process.upkeep.trim()
       plan.count(request.metrics, tasks)
-      val found = PlannedScan(plan.files, plan.report(table.baseName, tasks, millis, pinned.settings.countSteps))
+      val made = plan.report(table.baseName, tasks, millis, pinned.settings.countSteps)
+      val found = PlannedScan.of(plan.files, request.projection, made)
       planned.accept(found)
       report(table, found.report)
     }

@@ -107,24 +107,27 @@ private[zonemap] object ZoneMapRelation extends PredicateHelper {
 
   def unapply(plan: LogicalPlan): Option[ZoneMapRelation] =
     plan match {
-      case IcebergRelation(relation, table) => of(relation, table)
-      case _                                => None
+      case IcebergRelation(relation, table) =>
+        table.table() match {
+          case ours: ZoneMapTable if isPinned(relation, table) => Some(ZoneMapRelation(relation, table, ours))
+          case _                                               => None
+        }
+      case _ => None
     }
 
   /**
-   * The relation of a scan, which may be that of the target of a row-level command. Rules that change what a scan reads
-   * match relations of queries only, by the pattern of this object.
+   * The table of a planned scan, which may be the target of a row-level command. Only the plan of the scan has its
+   * files and columns: the table may have another snapshot and schema by now (S184). Rules that change what a scan
+   * reads match relations of queries, by the pattern of this object.
    */
-  def ofScan(relation: DataSourceV2Relation): Option[ZoneMapRelation] =
-    unapply(relation).orElse(Option(RowLevelTables.target(relation.table)).flatMap(of(relation, _)))
+  def tableOfScan(relation: DataSourceV2Relation): Option[ZoneMapTable] =
+    (relation.table match {
+      case table: SparkTable => Some(table)
+      case other             => Option(RowLevelTables.target(other))
+    }).map(_.table()).collect { case ours: ZoneMapTable if ReadOptions.readPinnedFiles(relation.options) => ours }
 
   /** True if each scan of the relation reads exactly the files of the snapshot that its table is pinned to. */
   private[zonemap] def isPinned(relation: DataSourceV2Relation, table: SparkTable): Boolean =
     ReadOptions.readPinnedFiles(relation.options) && SparkTables.isPinned(table, relation.options)
 
-  private def of(relation: DataSourceV2Relation, table: SparkTable): Option[ZoneMapRelation] =
-    table.table() match {
-      case ours: ZoneMapTable if isPinned(relation, table) => Some(ZoneMapRelation(relation, table, ours))
-      case _                                               => None
-    }
 }

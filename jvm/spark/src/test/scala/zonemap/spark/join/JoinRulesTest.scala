@@ -5,9 +5,8 @@ import org.apache.iceberg.spark.source.SparkTable
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.expressions.{DynamicPruning, DynamicPruningExpression, DynamicPruningSubquery}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Union}
-import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.connector.read.Scan.ColumnarSupportMode
-import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution, SubqueryExec}
+import org.apache.spark.sql.execution.{QueryExecution, SubqueryExec}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2ScanRelation}
 import org.apache.spark.sql.execution.exchange.Exchange
@@ -15,7 +14,7 @@ import org.apache.spark.sql.execution.exchange.Exchange
 import zonemap.iceberg.plan.ZoneMapTable
 import zonemap.spark.SharedSession
 import zonemap.spark.runtime.RegisterScanRules
-import zonemap.spark.scan.PlannedBefore
+import zonemap.spark.scan.{IcebergScans, PlannedBefore}
 
 class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
 
@@ -86,6 +85,12 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
     assert(pruned(plan) == 1)
     assert(RuntimeJoinRule(plan).fastEquals(plan))
     assert(rows(frame) == Seq("[14]"))
+  }
+
+  test("run time: a metadata column of a scan is not a key") {
+    val scan = scans(optimized(sql(s"SELECT _pos, _spec_id, id FROM $fact"))).head.scan
+    assert(scan.readSchema().fieldNames.toSet == Set("_pos", "_spec_id", "id"))
+    assert(IcebergScans.planned(scan).map(_.columns.columns().size()).contains(1))
   }
 
   test("run time: a star's filters are put above the scan once each, in one round") {
@@ -189,12 +194,6 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
     assert(!fresh.exists(PlannedBefore.isMarked))
     def known = new PrunableScans
     assert(fresh.exists(known.of(_).isRight) && !planned.exists(known.of(_).isRight))
-  }
-
-  /** Plans a command without executing it. */
-  private def planOnly(text: String): QueryExecution = {
-    val session = spark.asInstanceOf[ClassicSession].sessionState
-    session.executePlan(session.sqlParser.parsePlan(text), CommandExecutionMode.SKIP)
   }
 
   private def mergeOnRead(whenNotMatched: String): QueryExecution = {

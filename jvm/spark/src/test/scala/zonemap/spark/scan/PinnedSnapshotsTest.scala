@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.spark.scan
 
+import scala.util.Try
+
 import org.apache.iceberg.expressions.Expressions
 import org.apache.iceberg.spark.Spark3Util
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.SQLExecution
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
+import zonemap.iceberg.report.CountedStep
+import zonemap.spark.join.KeyFilteredScan
 import zonemap.spark.{LateCommit, SharedSession}
 
 /** A rule and the scan of its relation read one snapshot; compiled for each minor of Spark (SOUNDNESS, S170). */
@@ -34,6 +40,47 @@ class PinnedSnapshotsTest extends SharedSession {
     assert(found == before)
     build(table)
     assert(rows(sql(query(table))) == after)
+  }
+
+  /** Deletes the key 14 from a table that `commit` changes. Returns the rows, or the error, and the cuts by keys. */
+  private def deleted(
+      table: String,
+      isPlanned: Boolean,
+      commit: String => Unit): (Try[Seq[String]], Seq[CountedStep]) = {
+    sql(s"""CREATE OR REPLACE TABLE $table USING iceberg TBLPROPERTIES ('write.delete.mode'='merge-on-read')
+      AS SELECT /*+ REPARTITION_BY_RANGE(5, id) */ id, 49 - id AS v, CAST(id AS STRING) AS s FROM RANGE(50)""")
+    build(table)
+    val command = planOnly(s"DELETE FROM $table WHERE id IN (SELECT * FROM VALUES (14L))")
+    def late(): Unit = {
+      commit(table)
+      build(table)
+    }
+    val plan = if (isPlanned) command.optimizedPlan else LateCommit.after(late())(command.optimizedPlan)
+    if (isPlanned) late()
+    val found = Try {
+      SQLExecution.withNewExecutionId(command)(command.executedPlan.executeCollect())
+      rows(sql(s"SELECT * FROM $table"))
+    }
+    val scans = plan.collect { case relation: DataSourceV2ScanRelation => relation.scan }
+    (found, scans.collect { case scan: KeyFilteredScan => scan.steps.flatMap(_._2) }.flatten)
+  }
+
+  for {
+    (when, isPlanned) <- Seq("before" -> false, "after" -> true)
+    (change, commit) <- Seq[(String, String => Unit)](
+      "removes files" -> remove,
+      "adds a file with a key" -> (t => sql(s"INSERT INTO $t VALUES (14, 14, 'late')"): Unit),
+      "exchanges the names of columns" -> (t =>
+        Seq("id TO old", "v TO id", "old TO v").foreach(names => sql(s"ALTER TABLE $t RENAME COLUMN $names")))
+    )
+  } test(s"a DELETE by keys ends as without the product if a commit $when its plan $change") {
+    val (found, cuts) = deleted("lake.db.deleted", isPlanned, commit)
+    val (expected, none) = withConf("spark.sql.zonemap.enabled" -> "false") {
+      deleted("lake.db.deleted_stock", isPlanned, commit)
+    }
+    assert(found.toOption == expected.toOption)
+    assert(found.failed.map(_.getClass).toOption == expected.failed.map(_.getClass).toOption)
+    assert(cuts.exists(cut => cut.after.files < cut.before.files) && none.isEmpty)
   }
 
   test("a cached table is read again after a write") {
