@@ -245,6 +245,12 @@ class ReasonStatesTest extends SharedSession {
     whyNot(s"SELECT id, count(*) FROM $name GROUP BY id")
   }
 
+  state("METADATA_TOO_LARGE") {
+    val name = forged("too_large", files = 145000)(_.set("spark.app.id", "example"): Unit)
+    val columns = "content, file_path, file_format, spec_id, record_count, file_size_in_bytes, sort_order_id"
+    whyNot(s"SELECT $columns FROM $name.files")
+  }
+
   test("each state of the reference page is caused here") {
     assert(caused == ReasonExamples.states.keySet)
   }

@@ -157,6 +157,7 @@ object ReasonExamples {
     "STORE_SLOW" -> "a store that does not respond",
     "SHADOW_MISMATCH" -> "a defect that shadow mode finds",
     "QUARANTINED" -> "the query after SHADOW_MISMATCH",
+    "METADATA_TOO_LARGE" -> "seven columns of `t.files` of 145,000 files",
     "PLANNER_FAILED" -> "a defect or too little memory",
     "NOT_PLANNED_YET" -> "EXPLAIN of a plan whose scan was replaced before it was planned",
     "CONDITION_USER_FUNCTION" -> "WHERE my_udf(i) = 3, with a registered UDF",
