@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conditions that compare a function of a column with the same function of a literal."""
+"""Conditions that compare a function of one or two columns with the same function of literals."""
 
 from __future__ import annotations
 
@@ -48,6 +48,19 @@ _ANY = (
     *("coalesce({x}, {y})", "nullif({x}, {y})", "nvl2({x}, 1, 0)", "IF({x} > {y}, 1, 2)", "{x} <=> {y}"),
     *("CASE WHEN {x} < {y} THEN 'low' WHEN {x} IS NULL THEN 'none' ELSE 'high' END", "xxhash64({x})", "isnull({x})"),
 )
+#: Functions of a column and another one of its kind, {z}; the index evaluates them on the bounds of both.
+_PAIRS = ("greatest({x}, {z})", "least({x}, {z})", "IF({x} < {z}, {x}, {y})")
+_OF_NUMBERS = ("{x} + {z}", "{x} - {z}", "{x} * {z}", "{x} / {z}", "sqrt({x} * {z})", "round({x} - {z}, -1)")
+_OF_DAYS = ("datediff({x}, {z})", "months_between({x}, {z})", "make_date(year({x}), month({z}), dayofmonth({x}))")
+_OF_TIMES = ("{x} - {z}", "timestampdiff(HOUR, {x}, {z})", "timestampdiff(MONTH, {x}, {z})", "{x} + ({z} - {y})")
+_OF_TEXTS = ("concat({x}, {z})", "concat({x}, '-', {z})")
+BY_PAIR: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("int", "long", "float", "double", "decimal9", "decimal18"), _PAIRS * 2 + _OF_NUMBERS),
+    **dict.fromkeys(STRINGS, _PAIRS + _OF_TEXTS * 2),
+    "date": _PAIRS + _OF_DAYS * 2,
+    "timestamp": _PAIRS + _OF_DAYS + _OF_TIMES * 2,
+    "timestamp_ntz": _PAIRS + _OF_DAYS + _OF_TIMES[:1],
+}
 BY_KIND: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("int", "long"), _NUMBERS + _WHOLE),
     **dict.fromkeys(("float", "double"), _NUMBERS + _FRACTIONS + ("isnan({x})", "nanvl({x}, 0)")),
@@ -65,6 +78,9 @@ def predicate(rng: random.Random, columns: list[Column], alias: str = "") -> Pre
     """Draws one condition; the shape of the predicate is the name of the function."""
     column = rng.choice(columns)
     template = rng.choice(BY_KIND.get(column.kind, ()) * 2 + _ANY)
+    if column.kind in BY_PAIR and rng.random() < 0.3:
+        template = rng.choice(BY_PAIR[column.kind])
+    twin = alias + rng.choice([c.name for c in columns if c.kind == column.kind])
     tested_often = 0.35
     if _UNIT in template:
         unit = rng.choice(UNITS if rng.random() < 0.6 else ODD_UNITS)
@@ -73,10 +89,10 @@ def predicate(rng: random.Random, columns: list[Column], alias: str = "") -> Pre
     literal = lambda: TYPES[column.kind].literal(value(rng, column))  # noqa: E731
     pivot = literal()
 
-    def of(x: str) -> str:
-        return template.replace("{x}", x).replace("{y}", pivot)
+    def of(x: str, z: str = pivot) -> str:
+        return template.replace("{x}", x).replace("{y}", pivot).replace("{z}", z)
 
-    called = of(alias + column.name)
+    called = of(alias + column.name, twin)
     compared = (
         f"({called}) = ({of(literal())})",
         f"({called}) = ({of(literal())})",

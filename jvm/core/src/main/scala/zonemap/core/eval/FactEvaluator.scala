@@ -15,6 +15,9 @@ private[zonemap] trait FactLookup {
    * holds null if rows may be NULL. None if the values are not known.
    */
   def held(column: ColumnRef): Option[Seq[ZoneValue]] = None
+
+  /** The values that the rows of the file can hold in a column at most. None if nothing is known. */
+  def span(column: ColumnRef): Option[ColumnSpan] = None
 }
 
 /**
@@ -134,8 +137,8 @@ final private class AllExclude(nodes: Seq[(Predicate, Option[FactNode])]) extend
 }
 
 /**
- * Proves that a condition is TRUE for no combination of the values that the file holds in its columns. SOUNDNESS,
- * S60 to S64.
+ * Proves that a condition is TRUE for no combination of the values that the file holds in its columns, or that lie
+ * within the spans of its columns. SOUNDNESS, S60 to S64 and S194.
  */
 final private class ConditionExcludes(evaluated: Evaluated, known: Set[(ColumnId, FactKind)]) extends FactNode {
 
@@ -156,11 +159,17 @@ final private class ConditionExcludes(evaluated: Evaluated, known: Set[(ColumnId
             if (answers.size < RowCondition.MaxKnown) answers.put(values, answer)
             answer
           }
-        case None => false
+        case None => refutesWithin(facts)
       }
     else {
       val held = evaluated.columns.iterator.map(heldIn(facts, _)).takeWhile(_.isDefined).flatten.toList
-      held.size == evaluated.columns.size && refutes(held)
+      if (held.size == evaluated.columns.size) refutes(held) else refutesWithin(facts)
+    }
+
+  private def refutesWithin(facts: FactLookup): Boolean =
+    evaluated.condition.isBounded && {
+      val spans = evaluated.columns.flatMap(facts.span)
+      spans.size == evaluated.columns.size && !evaluated.condition.mayHoldWithin(spans)
     }
 
   private def refutes(held: List[Seq[ZoneValue]]): Boolean =

@@ -51,8 +51,8 @@ private[zonemap] object CompareColumns {
 }
 
 /**
- * A condition that is evaluated on values of its columns, in their order. Bounds refute it only if they allow a single
- * value of each column; it is never proven for a file.
+ * A condition that is evaluated on values of its columns, in their order, or on the spans of their values. Zones of
+ * several files tell nothing about it, and it is never proven for a file.
  */
 final private[zonemap] case class Evaluated(columns: Seq[ColumnRef], condition: RowCondition) extends Predicate {
   require(columns.nonEmpty, "A condition without columns needs no values.")

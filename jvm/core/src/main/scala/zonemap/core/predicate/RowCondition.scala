@@ -28,6 +28,18 @@ abstract private[zonemap] class RowCondition(val digest: String, val text: Strin
       }
   }
 
+  /** Whether the condition was not evaluated for some files, because evaluations had taken all the work of a plan. */
+  def isSpent: Boolean = false
+
+  /** Whether [[mayHoldWithin]] may return false for columns that hold more than one value. */
+  def isBounded: Boolean = false
+
+  /** True if the condition may be TRUE for a row with values in these spans. True on failures; never throws. */
+  protected def evaluateWithin(spans: Seq[ColumnSpan]): Boolean = true
+
+  /** Like [[evaluateWithin]]: one thread at a time calls [[evaluateWithin]]. */
+  final def mayHoldWithin(spans: Seq[ColumnSpan]): Boolean = synchronized(evaluateWithin(spans))
+
   final override def equals(other: Any): Boolean = other match {
     case that: RowCondition => digest == that.digest
     case _                  => false

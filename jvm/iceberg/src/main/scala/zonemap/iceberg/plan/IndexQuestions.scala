@@ -59,11 +59,11 @@ private[zonemap] object IndexQuestions {
     if (relation.covers) relation.facts.kindsOf(column) else Set.empty
 
   /**
-   * Whether some files hold so few values of each of the columns that a condition on them can be evaluated. The
-   * estimate reads only a few segments, preferably ones in memory, because it decides only whether evaluation is
+   * Whether a condition on these columns can be evaluated on some files: because they hold so few values of each of the
+   * columns, or on bounds if the condition `isBounded`. The estimate reads only a few segments, preferably ones in memory, because it decides only whether evaluation is
    * worth trying, never which files are pruned.
    */
-  def canEvaluate(relation: PinnedRelation, columns: Seq[ColumnRef]): Boolean =
+  def canEvaluate(relation: PinnedRelation, columns: Seq[ColumnRef], isBounded: Boolean): Boolean =
     StoreBudget.within(relation.storeBudget) {
       indexOf(relation).exists { case (index, _) =>
         val facts = relation.facts
@@ -71,7 +71,8 @@ private[zonemap] object IndexQuestions {
         columns.forall { column =>
           facts.kindsOf(column.id)(FactKind.Values) ||
           (column.mapKey.isEmpty && !facts.distrusted(column.fieldId) &&
-            (isPartition(relation, column) || hasSingles(segments, column.fieldId)))
+            (isPartition(relation, column) ||
+              (if (isBounded) segments.exists(_.columnIds(column.fieldId)) else hasSingles(segments, column.fieldId))))
         }
       }
     }

@@ -6,7 +6,7 @@ import scala.collection.mutable
 import zonemap.core.column.Bitmap
 import zonemap.core.eval.{FactEvaluator, FactLookup}
 import zonemap.core.fact.{Fact, FactKind}
-import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate}
+import zonemap.core.predicate.{ColumnId, ColumnRef, ColumnSpan, Predicate}
 import zonemap.core.rule.Match
 import zonemap.core.segment.Segment
 import zonemap.core.value.ZoneValue
@@ -57,9 +57,14 @@ private[prune] final class FactFilter private (evaluator: FactEvaluator, trust: 
       found
     }
 
-    override def held(column: ColumnRef): Option[Seq[ZoneValue]] =
-      if (column.mapKey.isDefined || facts.distrusted(column.fieldId)) None
-      else columns.getOrElseUpdate(column, new ExactColumn(segment, column, trust)).held(row)
+    override def held(column: ColumnRef): Option[Seq[ZoneValue]] = exact(column).flatMap(_.held(row))
+
+    override def span(column: ColumnRef): Option[ColumnSpan] = exact(column).flatMap(_.span(row))
+
+    private def exact(column: ColumnRef): Option[ExactColumn] =
+      Option.when(column.mapKey.isEmpty && !facts.distrusted(column.fieldId)) {
+        columns.getOrElseUpdate(column, new ExactColumn(segment, column, trust))
+      }
   }
 
   /** The effect of facts and single values on the plan. */

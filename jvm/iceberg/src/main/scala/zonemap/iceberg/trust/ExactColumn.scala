@@ -4,7 +4,7 @@ package zonemap.iceberg.trust
 import scala.collection.mutable
 
 import zonemap.core.column.{Bitmap, BoundsColumn}
-import zonemap.core.predicate.ColumnRef
+import zonemap.core.predicate.{ColumnRef, ColumnSpan}
 import zonemap.core.segment.{PartitionTuple, Segment}
 import zonemap.core.value.{ColumnType, Encoding, Presence, ZoneValue, ZoneValues}
 import zonemap.iceberg.convert.{IcebergValues, PartitionTuples}
@@ -176,6 +176,31 @@ private[zonemap] final class ExactColumn(segment: Segment, column: ColumnRef, tr
       if (nulls == Presence.None) Seq(lower) else Seq(lower, null)
     }
   }
+
+  /**
+   * The values that the rows of a file can have at most: SOUNDNESS, S194. Bounds that were cut or are wider than the
+   * values are ends of it as well.
+   */
+  def span(row: Int): Option[ColumnSpan] =
+    constant(row) match {
+      case Some(value) => value.map(ColumnSpan.of)
+      case None        => known(row).flatMap(spanWithin(_, row))
+    }
+
+  private def spanWithin(bounds: BoundsColumn, row: Int): Option[ColumnSpan] =
+    if (bounds.nulls(row) == Presence.All) Some(ColumnSpan.OnlyNull)
+    else {
+      val (lower, upper) = (bounds.lower(row), bounds.upper(row))
+      val isInverted = lower != null && upper != null && lower.compare(upper) > 0
+      Option.when(!isInverted) {
+        ColumnSpan(
+          lower,
+          upper,
+          hasValues = true,
+          hasNulls = bounds.nulls(row) != Presence.None,
+          hasNaN = mayHoldNaN(bounds, row))
+      }
+    }
 
   private def mayHoldNaN(bounds: BoundsColumn, row: Int): Boolean =
     bounds.columnType.mayHoldNaN && bounds.nans(row) != Presence.None

@@ -9,7 +9,18 @@ import scala.util.Using
 import org.apache.iceberg.{FileFormat, PartitionSpec}
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.core.predicate.{And, ColumnRef, Compare, CompareOp, Evaluated, Or, Predicate, RowCondition, Unknown}
+import zonemap.core.predicate.{
+  And,
+  ColumnRef,
+  ColumnSpan,
+  Compare,
+  CompareOp,
+  Evaluated,
+  Or,
+  Predicate,
+  RowCondition,
+  Unknown
+}
 import zonemap.core.value.{LongValue, StringType, ZoneValue, ZoneValues}
 import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
 
@@ -34,6 +45,17 @@ class EvaluatedConditionsTest extends AnyFunSuite with FewColumns {
     t.append(TestFiles.data(t, stats, format = format))
     planned(t, predicate) == 1
   }
+
+  /** A condition that is FALSE exactly for files whose columns have these spans. */
+  private def within(columns: ColumnRef*)(spans: ColumnSpan*): Evaluated =
+    Evaluated(
+      columns,
+      new RowCondition("spans", "spans") {
+        override val isBounded: Boolean = true
+        override protected def evaluate(values: Seq[ZoneValue]): Boolean = true
+        override protected def evaluateWithin(found: Seq[ColumnSpan]): Boolean = found != spans
+      }
+    )
 
   private val odd = evaluated(id) {
     case Seq(LongValue(v)) => v % 2 == 1
@@ -63,6 +85,34 @@ class EvaluatedConditionsTest extends AnyFunSuite with FewColumns {
       (Map("id" -> Stats(Some(10), None)), isNull, true)
     ).foreach { case (stats, predicate, kept) => assert(isKept(stats, predicate) == kept, s"$stats $predicate") }
     assert(!isKept(ids(2, 2), odd, FileFormat.ORC), "bounds that meet are one value in any format")
+  }
+
+  test("the span of a column that holds more than one value (S194)") {
+    def span(lower: Long, upper: Long, nulls: Boolean, nans: Boolean = false) =
+      ColumnSpan(LongValue(lower), LongValue(upper), hasValues = true, nulls, nans)
+    Seq[(Map[String, Stats], ColumnSpan, Boolean)](
+      (ids(2, 4), span(2, 4, nulls = false), false),
+      (ids(2, 4), span(2, 5, nulls = false), true),
+      (ids(2, 4, Some(3)), span(2, 4, nulls = true), false),
+      (ids(2, 4, None), span(2, 4, nulls = true), false),
+      (ids(4, 2), span(4, 2, nulls = false), true),
+      (Map.empty, span(2, 4, nulls = false), true)
+    ).foreach { case (stats, expected, kept) =>
+      assert(isKept(stats, within(id)(expected)) == kept, s"$stats $expected")
+    }
+    val wide =
+      ColumnSpan(ZoneValues.ofDouble(1), ZoneValues.ofDouble(2), hasValues = true, hasNulls = false, hasNaN = true)
+    def doubles(nans: Option[Long]) = Map("d" -> Stats.range(1.0, 2.0).copy(nans = nans))
+    assert(!isKept(doubles(None), within(d)(wide)) && !isKept(doubles(Some(0)), within(d)(wide.copy(hasNaN = false))))
+    val both = ids(1, 1) ++ doubles(Some(0))
+    val one = ColumnSpan.of(ZoneValues.ofLong(1))
+    assert(!isKept(both, within(id, d)(one, wide.copy(hasNaN = false))), "one value beside a span")
+    assert(isKept(ids(1, 1), within(id, d)(one)), "nothing is known of the other column")
+    val texts =
+      ColumnSpan(ZoneValues.ofString("a"), ZoneValues.ofString("b"), hasValues = true, hasNulls = false, hasNaN = false)
+    assert(!isKept(Map("s" -> Stats.range("a", "b")), within(s)(texts)))
+    assert(
+      isKept(Map("s" -> Stats.range("a", "b\uFFFD")), within(s)(texts.copy(upper = ZoneValues.ofString("b\uFFFD")))))
   }
 
   test("NaN, and zeros of which there are two (S60)") {

@@ -154,7 +154,9 @@ class SlowStoreTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess 
     val column = ColumnRef(2, LongType, "other")
     val (_, millis) = timed {
       (0 until 5).foreach { _ =>
-        assert(!IndexQuestions.canEvaluate(relation.pinned, Seq(column)) && relation.pinned.liveFiles.isEmpty)
+        assert(
+          !IndexQuestions
+            .canEvaluate(relation.pinned, Seq(column), isBounded = false) && relation.pinned.liveFiles.isEmpty)
         assert(relation.allowDistributedPlanning())
       }
       relation.newBatchScan().filter(filter).planFiles().close()

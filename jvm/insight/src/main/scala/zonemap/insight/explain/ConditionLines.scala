@@ -36,14 +36,14 @@ private[zonemap] final class ConditionLines(
 
   private val pushedTexts: Set[String] = pushed.map(_.toString).toSet
 
-  private val evaluated: Set[Seq[ColumnRef]] = evaluatedColumns(relation.table.expressions)
+  private val evaluated: Seq[Evaluated] = evaluatedOf(relation.table.expressions)
 
   private val columns =
     new SchemaColumns(
       relation.relation,
       relation.schema,
       IndexQuestions.factsOf(relation.table.pinned, _),
-      found => evaluated(found))
+      found => evaluated.contains(found))
 
   private val means = new ConditionMeans(relation.table.pinned, isOfFiles)
 
@@ -102,8 +102,13 @@ private[zonemap] final class ConditionLines(
       as: String): Either[ConditionReason, (String, Seq[String])] =
     predicate match {
       case False => Right((": no row can match", Nil))
-      case Evaluated(refs, _) =>
-        Right((s" on the values of files with few values of ${names(refs)}", Seq(s"the values of ${names(refs)}")))
+      case asked @ Evaluated(refs, condition) =>
+        val on =
+          if (condition.isBounded) s"the bounds and values of ${names(refs)}"
+          else s"the values of files with few values of ${names(refs)}"
+        val isSpent = evaluated.exists(planned => planned == asked && planned.condition.isSpent)
+        val limit = if (isSpent) ", until the work of one plan was spent; the other files are kept" else ""
+        Right((s" on $on$limit", Seq(s"the values of ${names(refs)}")))
       case _ if Predicate.columns(predicate).isEmpty => Left(reason(condition))
       case _ =>
         val found = means.of(predicate)
@@ -180,12 +185,12 @@ private[zonemap] object ConditionLines {
       case _                 => false
     }
 
-  private def evaluatedColumns(predicate: Predicate): Set[Seq[ColumnRef]] =
+  private def evaluatedOf(predicate: Predicate): Seq[Evaluated] =
     predicate match {
-      case And(children)         => children.flatMap(evaluatedColumns).toSet
-      case Or(children)          => children.flatMap(evaluatedColumns).toSet
-      case Evaluated(columns, _) => Set(columns)
-      case _                     => Set.empty
+      case And(children)    => children.flatMap(evaluatedOf)
+      case Or(children)     => children.flatMap(evaluatedOf)
+      case found: Evaluated => Seq(found)
+      case _                => Nil
     }
 
   private def names(columns: Seq[ColumnRef]): String = columns.map(_.name).distinct.mkString(" and ")

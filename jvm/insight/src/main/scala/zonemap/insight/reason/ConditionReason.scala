@@ -87,7 +87,8 @@ object ConditionReason {
     ComparedWithoutBounds("").code ->
       "The condition compares two columns, and the manifests have no bounds of one of them; no fact can evaluate it.",
     NotIndexed("").code -> "The columns of the index were chosen with `columns` of `build`, without this column.",
-    Columns(Nil).code -> "The condition combines columns, such as `a + b > 5`; only `a < b` and the like have bounds.",
+    Columns(Nil).code ->
+      "The condition combines columns by a function that their bounds do not decide, such as `pow(a, b) > 5`.",
     Function("").code ->
       "The condition calls a function that cannot be turned into ranges, and files hold too many values to evaluate it.",
     NoColumn.code -> "The condition has no column.",

@@ -40,12 +40,13 @@ class ConditionLinesTest extends SharedSession {
     "year(ts) = 2025" -> "condition (year(CAST(ts AS DATE)) = 2025): used as ts IN ",
     "id + 1 > 30" -> "condition ((id + 1L) > 30L): used as id IN [30, +inf) by bounds of id",
     "substring(s, 1, 2) = 'k3'" -> "condition (substring(s, 1, 2) = 'k3'): used as s IN ['k3', 'k4') by bounds of s",
-    "p % 2 = 1" -> "condition ((p % 2) = 1): used on the values of files with few values of p",
+    "p % 2 = 1" -> "condition ((p % 2) = 1): used on the bounds and values of p",
+    "id + i < 10" -> "condition ((id + CAST(i AS BIGINT)) < 10L): used on the bounds and values of id and i",
     "id < i" -> "evaluated as id < i by bounds of id, bounds of i, kept all files",
     "id >= 0 AND id < 10" -> "condition (id >= 0L): evaluated by bounds of id, kept all files",
     "id >= 0 AND id < 10 " -> "condition (id < 10L): used by bounds of id",
     "p IN (0, 1)" -> "condition p IN (0, 1): evaluated by partitions, for all rows, kept all files",
-    "p % 2 < 2" -> "condition ((p % 2) < 2): evaluated on the values of files with few values of p, kept all files",
+    "p % 2 < 2" -> "condition ((p % 2) < 2): evaluated on the bounds and values of p, kept all files",
     "id <> 33" -> "condition (NOT (id = 33L)): evaluated by bounds of id, kept all files",
     "NOT (id IN (3, 4))" -> "condition (NOT (id IN (3L, 4L))): evaluated by bounds of id, kept all files",
     "NOT (s LIKE 'k3%')" -> "used by bounds of s"
@@ -77,7 +78,7 @@ class ConditionLinesTest extends SharedSession {
     "length(bytes) = 3" -> ConditionReason.ColumnType("bytes", "binary"),
     "hidden = 3" -> ConditionReason.NoBounds("hidden"),
     "hidden + 1 = 3" -> ConditionReason.NoBounds("hidden"),
-    "id + i = 30" -> ConditionReason.Columns(Seq("id", "i")),
+    "pow(id, i) = 30" -> ConditionReason.Columns(Seq("id", "i")),
     "hash(id) = 1" -> ConditionReason.Function("hash(id)")
   )
 

@@ -85,7 +85,7 @@ object ReasonExamples {
     where("CONDITION_NO_BOUNDS", "hidden = 3"),
     where("CONDITION_COMPARED_WITHOUT_BOUNDS", "hidden < i"),
     ReasonExample("CONDITION_NOT_INDEXED", "SELECT id FROM lake.db.chosen WHERE c = 3"),
-    where("CONDITION_COLUMNS", "id + i = 30"),
+    where("CONDITION_COLUMNS", "pow(id, i) = 30"),
     where("CONDITION_FUNCTION", "hash(id) = 1"),
     where("CONDITION_NO_COLUMN", "raise_error('no') IS NULL"),
     where("CONDITION_SWITCHED_OFF", "year(ts) = 2025", "expressions.enabled" -> "false"),

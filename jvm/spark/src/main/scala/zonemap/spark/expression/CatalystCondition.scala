@@ -10,11 +10,12 @@ import org.apache.spark.sql.types.{BooleanType, DataType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
 
 import zonemap.core.io.Checksums
-import zonemap.core.predicate.{ColumnRef, Evaluated, RowCondition}
+import zonemap.core.predicate.{ColumnRef, ColumnSpan, Evaluated, RowCondition}
 import zonemap.core.value.{BytesValue, LongValue, ZoneValue}
 
 /**
- * A condition of Catalyst, evaluated by Spark's own interpreter: SOUNDNESS, S60 to S63. It is evaluated under the confs
+ * A condition of Catalyst, evaluated by Spark's own interpreter: SOUNDNESS, S60 to S63, on spans of its columns S194 to
+ * S199. It is evaluated under the confs
  * of the query, and under each value of the confs that its functions read only when they evaluate rows.
  *
  * @param bound the condition with its columns as references to a row
@@ -48,7 +49,7 @@ private[zonemap] final class CatalystCondition private (
   }
 
   override protected def evaluate(values: Seq[ZoneValue]): Boolean =
-    if (!affords(values.iterator.collect { case bytes: BytesValue => bytes.sizeBytes }.sum)) true
+    if (!affords(values.iterator)(stepsAt)) true
     else
       try {
         values.zipWithIndex.foreach { case (value, i) => row.update(i, decode(value, types(i))) }
@@ -57,7 +58,62 @@ private[zonemap] final class CatalystCondition private (
       // executors report the error if a row causes it
       catch { case NonFatal(_) | _: LinkageError | _: StackOverflowError => true }
 
-  private def affords(length: Int): Boolean = length <= CheapFunctions.MaxText && budget.spend(stepsAt(length))
+  /** The condition on spans of its columns; None if it cannot be evaluated on spans. */
+  private lazy val intervals: Option[Intervals] = SQLConf.withExistingConf(conf)(Intervals.of(bound))
+
+  override def isBounded: Boolean = intervals.exists(_.isBounded)
+
+  override protected def evaluateWithin(spans: Seq[ColumnSpan]): Boolean =
+    intervals.forall { condition =>
+      if (!affords(ends(spans))(stepsWithin(condition, _))) true
+      else
+        try SQLConf.withExistingConf(conf)(condition.mayBeTrue(decoded(spans)))
+        // executors report the error if a row causes it
+        catch {
+          case NonFatal(_) | _: LinkageError | _: StackOverflowError =>
+            spend(CatalystCondition.StepsOfError): Unit
+            true
+        }
+    }
+
+  /** The ends of spans whose texts take time. */
+  private def ends(spans: Seq[ColumnSpan]): Iterator[ZoneValue] =
+    if (hasTexts) spans.iterator.flatMap(span => Iterator(span.lower, span.upper)) else Iterator.empty
+
+  private val hasTexts = types.contains(StringType)
+
+  private def decoded(spans: Seq[ColumnSpan]): Array[Span] = {
+    val found = new Array[Span](types.size)
+    val each = spans.iterator
+    var i = 0
+    while (each.hasNext) {
+      val span = each.next()
+      val lower = decode(span.lower, types(i))
+      val upper = if (span.upper eq span.lower) lower else decode(span.upper, types(i))
+      found(i) = Span(lower, upper, span.hasValues, span.hasNulls, span.hasNaN)
+      i += 1
+    }
+    found
+  }
+
+  /** True if an evaluation for these values may be made; counts its steps by the length of all texts together. */
+  private def affords(values: Iterator[ZoneValue])(steps: Int => Double): Boolean = {
+    val length = values.collect { case bytes: BytesValue => bytes.sizeBytes }.sum
+    length <= CheapFunctions.MaxText && spend(steps(length))
+  }
+
+  private def stepsWithin(condition: Intervals, length: Int): Double =
+    condition.steps + (if (length == 0) 0 else Intervals.MaxCombinations * stepsAt(length))
+
+  @volatile private var hasSpent = false
+
+  override def isSpent: Boolean = hasSpent
+
+  private def spend(steps: Double): Boolean = {
+    val isAffordable = budget.spend(steps)
+    if (!isAffordable) hasSpent = true
+    isAffordable
+  }
 
   /** The steps of an evaluation by the length of its texts: to measure a condition costs as much as to evaluate it. */
   private val stepsByLength = mutable.HashMap.empty[Int, Double]
@@ -122,6 +178,9 @@ private[zonemap] object CatalystCondition {
     }
     found
   }
+
+  /** An error of Spark has a message and a stack, which take tens of microseconds. */
+  private val StepsOfError = 5000.0
 
   /** Limit of columns: each column that may be null doubles the number of evaluations. */
   private val MaxColumns = 6

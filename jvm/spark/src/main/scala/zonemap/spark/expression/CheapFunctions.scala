@@ -93,7 +93,7 @@ private[expression] object CheapFunctions {
       case _: GetDateField | _: GetTimeField | _: LastDay | _: NextDay | _: TruncDate | _: TruncTimestamp => true
       case _: DateAdd | _: DateSub | _: DateDiff | _: AddMonths | _: MonthsBetween | _: DateAddYMInterval => true
       case _: MinorExpressions.TimestampAddInterval | _: TimestampAddYMInterval                           => true
-      case _: SubtractTimestamps | _: SubtractDates                                                       => true
+      case _: SubtractTimestamps | _: SubtractDates | _: MakeDate                                         => true
       case _: TimestampAdd | _: TimestampDiff | _: FromUTCTimestamp | _: ToUTCTimestamp                   => true
       case _: UnixDate | _: UnixSeconds | _: UnixMillis | _: UnixMicros | _: DateFromUnixDate             => true
       case _: SecondsToTimestamp | _: MillisToTimestamp | _: MicrosToTimestamp                            => true

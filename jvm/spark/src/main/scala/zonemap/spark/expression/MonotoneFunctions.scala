@@ -3,6 +3,8 @@ package zonemap.spark.expression
 
 import java.time.LocalDate
 
+import scala.util.Try
+
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.DateTimeUtils
 import org.apache.spark.sql.internal.{LegacyBehaviorPolicy, SQLConf}
@@ -113,7 +115,7 @@ private[zonemap] object MonotoneFunctions {
   // --- dates: S52
 
   /** Range of days in which neither sums of days nor microseconds overflow. */
-  private val Days = Domain(LocalDate.of(-200000, 1, 1).toEpochDay, LocalDate.of(200000, 12, 31).toEpochDay)
+  private[expression] val Days = Domain(LocalDate.of(-200000, 1, 1).toEpochDay, LocalDate.of(200000, 12, 31).toEpochDay)
 
   /** Days of the years 0001 to 9999, which are written with four digits. */
   private val WrittenDays = Domain(LocalDate.of(1, 1, 1).toEpochDay, LocalDate.of(9999, 12, 31).toEpochDay)
@@ -121,8 +123,8 @@ private[zonemap] object MonotoneFunctions {
   /** The days of these years that legacy formatters write alike. The session may choose these after planning: S53. */
   private val FormattedDays = Domain(LocalDate.of(1901, 1, 1).toEpochDay, WrittenDays.last)
 
-  private val MaxDaysAdded = 100000000
-  private val MaxMonthsAdded = 1000000
+  private[expression] val MaxDaysAdded = 100000000
+  private[expression] val MaxMonthsAdded = 1000000
 
   /** The years with a piece for each year; months of other years are retained. */
   private val YearsOfMonths = 1970 to 2069
@@ -156,14 +158,14 @@ private[zonemap] object MonotoneFunctions {
 
   // --- timestamps: S51
 
-  private val MicrosPerSecond = 1000000L
+  private[expression] val MicrosPerSecond = 1000000L
   private val SecondsPerDay = 86400L
 
   /** The instants of these days, without two days at both ends, so that they are in the range in every zone. */
   private def seconds(days: Domain) = Domain((days.first + 2) * SecondsPerDay, (days.last - 2) * SecondsPerDay)
   private def micros(seconds: Domain) = Domain(seconds.first * MicrosPerSecond, seconds.last * MicrosPerSecond)
   private val Seconds = seconds(Days)
-  private val Micros = micros(Seconds)
+  private[expression] val Micros = micros(Seconds)
   private val WrittenMicros = micros(seconds(WrittenDays))
   private val FormattedSeconds = seconds(FormattedDays)
 
@@ -182,19 +184,43 @@ private[zonemap] object MonotoneFunctions {
         Some(on(e, s, Domain(Seconds.first * 1000, Seconds.last * 1000), increasing = true))
       case _: MicrosToTimestamp if e.children.head.dataType == LongType =>
         Some(whole(e, e.children.head, increasing = true))
+      // days and seconds are added to the local time, which may come out of order at the turns before and after
+      case added: MinorExpressions.TimestampAddInterval => withInterval(added)
+      // the local time of an instant, and the instant of a local time
+      case FromUTCTimestamp(t, Zone(id)) if t.dataType == TimestampType => local(e, t, Some(id))
+      case ToUTCTimestamp(t, Zone(id)) if t.dataType == TimestampType   => local(e, t, Some(id))
+      case _                                                            => None
+    }
+
+  private def withInterval(e: MinorExpressions.TimestampAddInterval): Option[MonotoneStep] =
+    (e.children, e.timeZoneId) match {
+      case (Seq(t, Literal(n: Long, _: DayTimeIntervalType)), Some(id)) if isInstant(t.dataType) =>
+        val slack: Long => Long = if (t.dataType == TimestampType) slackIn(id) else _ => 0L
+        val domain = Domain.of(
+          BigInt(Micros.first).max(BigInt(Micros.first) - n),
+          BigInt(Micros.last).min(BigInt(Micros.last) - n))
+        Some(new MonotoneStep(e, t, Seq(Piece(domain, increasing = true)), at => slack(at).max(slack(at + n))))
       case _ => None
     }
 
+  /** Matches a literal that names a time zone. */
+  private object Zone {
+    def unapply(literal: Expression): Option[String] =
+      literal match {
+        case Constant(id: UTF8String) => Try(DateTimeUtils.getZoneId(id.toString)).toOption.map(_ => id.toString)
+        case _                        => None
+      }
+  }
+
   /** Returns the step of a function that keeps the order of local time. */
   private def local(e: Expression, t: Expression, zone: Option[String], domain: Domain = Micros): Option[MonotoneStep] =
-    zone.map { id =>
-      val time = LocalTime.of(DateTimeUtils.getZoneId(id))
-      new MonotoneStep(
-        e,
-        t,
-        Seq(Piece(domain, increasing = true)),
-        at => time.slackAt(Math.floorDiv(at, MicrosPerSecond)) * MicrosPerSecond)
-    }
+    zone.map(id => new MonotoneStep(e, t, Seq(Piece(domain, increasing = true)), slackIn(id)))
+
+  /** By how much local times near an instant may be out of order, in microseconds: SOUNDNESS, S51. */
+  private[expression] def slackIn(zone: String): Long => Long = {
+    val time = LocalTime.of(DateTimeUtils.getZoneId(zone))
+    at => time.slackAt(Math.floorDiv(at, MicrosPerSecond)) * MicrosPerSecond
+  }
 
   // --- text of times: S53
 

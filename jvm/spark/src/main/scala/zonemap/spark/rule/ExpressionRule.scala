@@ -35,7 +35,8 @@ private[zonemap] object ExpressionRule extends Rule[LogicalPlan] {
         found.relation,
         found.schema,
         IndexQuestions.factsOf(found.table.pinned, _),
-        IndexQuestions.canEvaluate(found.table.pinned, _))
+        asked => IndexQuestions.canEvaluate(found.table.pinned, asked.columns, asked.condition.isBounded)
+      )
       val translator = new ExpressionTranslator(columns)
       val predicate = Predicate.and(found.conjuncts(condition).filterNot(isPlain).map(translator.whenTrue): _*)
       Option.when(predicate != True)(found.withFunctions(predicate))

@@ -8,7 +8,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types._
 
 import zonemap.core.fact.FactKind
-import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate, True}
+import zonemap.core.predicate.{ColumnId, ColumnRef, Evaluated, Predicate, True}
 import zonemap.core.value.{ColumnType, DecimalType => ZoneDecimal, ZoneValue}
 import zonemap.iceberg.convert.{ColumnNames, IcebergValues}
 import zonemap.spark.expression.{CatalystCondition, ColumnResolver, EvaluationBudget, MapEntry}
@@ -18,13 +18,13 @@ import zonemap.spark.expression.{CatalystCondition, ColumnResolver, EvaluationBu
  * the schema that the relation was resolved with. Values of a map key are resolved only if the index has facts of them.
  *
  * @param factsOf returns the kinds of facts that the index has of a column
- * @param canEvaluate true if some files hold few enough values of these columns to evaluate a condition on them
+ * @param canEvaluate true if the index knows enough of some files to evaluate a condition on them
  */
 private[zonemap] final class SchemaColumns(
     relation: DataSourceV2Relation,
     schema: Schema,
     factsOf: ColumnId => Set[FactKind] = _ => Set.empty,
-    canEvaluate: Seq[ColumnRef] => Boolean = _ => false)
+    canEvaluate: Evaluated => Boolean = _ => false)
     extends ColumnResolver {
   private val budget = new EvaluationBudget
 
@@ -32,7 +32,7 @@ private[zonemap] final class SchemaColumns(
     factsOf(column.id).exists(kind => kind == FactKind.Values || kind == FactKind.NGrams)
 
   override def evaluated(condition: Expression): Predicate =
-    CatalystCondition.of(condition, this, budget).filter(found => canEvaluate(found.columns)).getOrElse(True)
+    CatalystCondition.of(condition, this, budget).filter(canEvaluate).getOrElse(True)
 
   override def column(expression: Expression): Option[ColumnRef] =
     expression match {

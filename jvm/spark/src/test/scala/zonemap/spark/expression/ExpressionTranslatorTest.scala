@@ -17,7 +17,7 @@ import zonemap.core.{Rng, Seeded}
 import zonemap.core.column.ColumnBounds
 import zonemap.core.eval.{FactEvaluator, FactLookup}
 import zonemap.core.fact.{Fact, FactKind, KnownValues}
-import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate, SortedValues, True}
+import zonemap.core.predicate.{ColumnId, ColumnRef, ColumnSpan, Predicate, SortedValues, True}
 import zonemap.core.rule.{ColumnZone, Match, ZoneMatch}
 import zonemap.core.value.{BytesValue, ColumnType, LongValue, Presence, ZoneValue, ZoneValues}
 import zonemap.spark.SharedSession
@@ -119,6 +119,16 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
         val isSure = values.size <= 1 && !cells.contains(Encoded.NaN) &&
           !(column.columnType.mayHoldNaN && values.contains(ZoneValues.ofDouble(0)))
         Option.when(isSure)(values ++ Option.when(cells.contains(Encoded.Null))(null))
+      }
+
+      override def span(column: ColumnRef): Option[ColumnSpan] = {
+        val dataType = schema(column.fieldId).dataType
+        val cells = rows.map(r => CatalystValues.encode(dataType, r.get(column.fieldId, dataType)))
+        val values: Seq[ZoneValue] = cells.collect { case Encoded.Value(v) => v }
+        val (hasNulls, hasNaN) = (cells.contains(Encoded.Null), cells.contains(Encoded.NaN))
+        Some(
+          if (values.isEmpty && !hasNaN) ColumnSpan.OnlyNull
+          else ColumnSpan(values.minOption.orNull, values.maxOption.orNull, hasValues = true, hasNulls, hasNaN))
       }
     }
 

@@ -168,10 +168,14 @@ class FunctionTableTest extends AnyFunSuite {
     } yield e
 
   private def intervals: Seq[Expression] =
-    for {
+    (for {
       n <- Seq(0, 1, -1, 11, 12, 1000000, -1000000, Int.MaxValue)
       d <- Columns if d.dataType == DateType
-    } yield DateAddYMInterval(d, Literal(n, YearMonthIntervalType()))
+    } yield DateAddYMInterval(d, Literal(n, YearMonthIntervalType()))) ++
+      (for {
+        n <- Seq(0L, 1L, -1L, 5400000000L, 86400000000L, -172800000000L, Long.MaxValue, Long.MinValue)
+        t <- Columns if t.dataType == TimestampType || t.dataType == TimestampNTZType
+      } yield new MinorExpressions.TimestampAddInterval(t, Literal(n, DayTimeIntervalType()), Some(Zones.head)))
 
   private def step(e: Expression): Option[Step] = TextFunctions.of(e).orElse(MonotoneFunctions.of(e))
 
@@ -192,7 +196,7 @@ private object FunctionTableTest {
   val Functions: Set[String] =
     ("Add Subtract Multiply Divide IntegralDivide UnaryMinus Abs Floor Ceil Round Year YearOfWeek UnixDate TruncDate LastDay " +
       "DateAdd DateSub AddMonths DateAddYMInterval Month Quarter DayOfYear TruncTimestamp UnixSeconds UnixMillis UnixMicros " +
-      "ToUnixTimestamp UnixTimestamp SecondsToTimestamp MillisToTimestamp MicrosToTimestamp DateFormatClass FromUnixTime " +
+      "ToUnixTimestamp UnixTimestamp SecondsToTimestamp MillisToTimestamp MicrosToTimestamp FromUTCTimestamp ToUTCTimestamp TimestampAddInterval DateFormatClass FromUnixTime " +
       "Cast Substring Concat").split(' ').toSet
 
   /**
@@ -225,6 +229,7 @@ private object FunctionTableTest {
     "yyyy",
     "YY",
     "QUARTER",
+    "Europe/Berlin",
     "Month",
     "MON",
     "MM",

@@ -202,7 +202,9 @@ final class RandomExpressions(rng: Rng, zone: ZoneId, others: Boolean = false) {
             case _ => s"coalesce(${in(DateType)}, DATE '2026-01-01')"
           }
         case TimestampType =>
-          rng.int(5) match {
+          rng.int(7) match {
+            case 4 => s"(${in(TimestampType)} + INTERVAL '$n' ${rng.pick(Seq("DAY", "HOUR"))})"
+            case 5 => s"${rng.pick(Seq("from", "to"))}_utc_timestamp(${in(TimestampType)}, 'America/Havana')"
             case 0 =>
               s"date_trunc('${rng.pick(Seq("YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE"))}', ${in(TimestampType)})"
             case 1 => s"CAST(${in(DateType)} AS TIMESTAMP)"
