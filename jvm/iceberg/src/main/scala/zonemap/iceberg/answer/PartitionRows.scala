@@ -49,9 +49,7 @@ private[answer] final class PartitionRows(
   }
 
   private def totalsOf(partition: PartitionTuple): PartitionTotals =
-    totals.getOrElseUpdate(
-      unified.key(partition),
-      new PartitionTotals(question.partition(unified.tuple(partition))))
+    totals.getOrElseUpdate(unified.key(partition), new PartitionTotals(question.partition(unified.tuple(partition))))
 }
 
 private[answer] object PartitionRows {

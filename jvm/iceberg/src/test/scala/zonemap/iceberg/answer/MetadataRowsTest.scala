@@ -32,7 +32,8 @@ class MetadataRowsTest extends AnyFunSuite with FewColumns {
     val index = relation(t, Covering).pinned.covered.get.index
     val loaded = t.load()
     def rows(resolved: Types.StructType) = {
-      val question = MetadataQuestion(MetadataTable.Partitions, Seq("record_count"), Some(resolved), (_, value) => value)
+      val question =
+        MetadataQuestion(MetadataTable.Partitions, Seq("record_count"), Some(resolved), (_, value) => value)
       MetadataRows.of(index, loaded, question)
     }
     assert(rows(Types.StructType.of()).isRight)
