@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.iceberg.answer
 
-import org.apache.iceberg.Table
 import org.apache.iceberg.types.Types
 
 import zonemap.iceberg.convert.UnifiedPartitions
@@ -11,11 +10,10 @@ import zonemap.iceberg.snapshot.SnapshotIndex
  * The rows of Iceberg's metadata tables `files`, `data_files` and `delete_files`, from the index: SOUNDNESS, S188. It
  * reads paths only if they are asked for. Used by one thread, once.
  */
-private[answer] final class FileRows(index: SnapshotIndex, table: Table, question: MetadataQuestion) {
+private[answer] final class FileRows(index: SnapshotIndex, unified: UnifiedPartitions, question: MetadataQuestion) {
   import FileRows._
 
   def rows: Seq[Array[AnyRef]] = {
-    val unified = new UnifiedPartitions(table)
     val found = Vector.newBuilder[Array[AnyRef]]
     LiveFiles.of(index, question.table).foreach { files =>
       val segment = new FilesOfSegment(files, unified, question)
@@ -51,7 +49,7 @@ private[answer] final class FilesOfSegment(
   def tuple(row: Int): AnyRef = {
     val ordinal = files.partition(row)
     if (tuples(ordinal) == null)
-      tuples(ordinal) = question.converted(unified.partitionType, unified.tuple(files.partitions(ordinal)))
+      tuples(ordinal) = question.partition(unified.tuple(files.partitions(ordinal)))
     tuples(ordinal)
   }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.iceberg.answer
 
-import org.apache.iceberg.{DataFilesTable, DeleteFilesTable, FilesTable, PartitionsTable, Table}
-import org.apache.iceberg.types.Type
+import org.apache.iceberg.{DataFilesTable, DeleteFilesTable, FilesTable, PartitionData, PartitionsTable, Table}
+import org.apache.iceberg.types.{Type, Types}
 
 /** A metadata table of Iceberg whose rows the index can make. */
 private[zonemap] sealed abstract class MetadataTable {
@@ -43,9 +43,16 @@ private[zonemap] object MetadataTable {
  * What a query reads of a metadata table.
  *
  * @param columns the names of the columns, which the index must hold
+ * @param partitionType the type of the column `partition` that the query was resolved with; `None` if there is no such
+ *   column
  * @param converted makes the value that the engine reads of a value of Iceberg's class for a type
  */
 private[zonemap] final case class MetadataQuestion(
     table: MetadataTable,
     columns: Seq[String],
-    converted: (Type, AnyRef) => AnyRef)
+    partitionType: Option[Types.StructType],
+    converted: (Type, AnyRef) => AnyRef) {
+
+  /** The value of the column `partition` that the engine reads. */
+  def partition(tuple: PartitionData): AnyRef = converted(partitionType.getOrElse(tuple.getPartitionType), tuple)
+}

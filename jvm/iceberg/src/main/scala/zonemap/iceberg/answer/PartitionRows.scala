@@ -15,8 +15,11 @@ import zonemap.iceberg.snapshot.SnapshotIndex
  * The rows of Iceberg's metadata table `partitions`, from the index: SOUNDNESS, S189 and S190. O(files), without a path.
  * Used by one thread, once.
  */
-private[answer] final class PartitionRows(index: SnapshotIndex, table: Table, question: MetadataQuestion) {
-  private val unified = new UnifiedPartitions(table)
+private[answer] final class PartitionRows(
+    index: SnapshotIndex,
+    table: Table,
+    unified: UnifiedPartitions,
+    question: MetadataQuestion) {
   private val totals = mutable.LinkedHashMap.empty[TupleKey, PartitionTotals]
   private val commits = Option.when(question.columns.exists(PartitionRows.ofCommits))(new CommitsOfFiles(table))
 
@@ -46,9 +49,7 @@ private[answer] final class PartitionRows(index: SnapshotIndex, table: Table, qu
   }
 
   private def totalsOf(partition: PartitionTuple): PartitionTotals =
-    totals.getOrElseUpdate(
-      unified.key(partition),
-      new PartitionTotals(question.converted(unified.partitionType, unified.tuple(partition))))
+    totals.getOrElseUpdate(unified.key(partition), new PartitionTotals(question.partition(unified.tuple(partition))))
 }
 
 private[answer] object PartitionRows {

@@ -22,6 +22,12 @@ private[zonemap] final class UnifiedPartitions(table: Table) {
       id -> partitionType.fields().asScala.iterator.map(field => fieldIds.indexOf(field.fieldId())).toArray
     }
 
+  /** Whether the first fields of tuples have the names and the types of all fields of `other`, in the same order. */
+  def startsWith(other: Types.StructType): Boolean = {
+    def named(of: Types.StructType) = of.fields().asScala.map(field => (field.name(), field.`type`()))
+    named(partitionType).startsWith(named(other))
+  }
+
   /** The tuple of a partition; fields that its spec lacks are null. */
   def tuple(partition: PartitionTuple): PartitionData =
     PartitionTuples.fill(new PartitionData(partitionType), values(partition), partitionType)

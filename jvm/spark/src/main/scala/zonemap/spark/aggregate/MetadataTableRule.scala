@@ -14,7 +14,7 @@ import zonemap.iceberg.answer.{MetadataQuestion, MetadataTable}
 import zonemap.iceberg.plan.{IndexQuestions, ZoneMapTable}
 import zonemap.iceberg.report.SwapReason
 import zonemap.spark.conf.ZoneMapConf
-import zonemap.spark.scan.{Guarded, IcebergRelation, PlannableTables, SwapDecision, ZoneMapRelation}
+import zonemap.spark.scan.{Guarded, IcebergRelation, PlannableTables, SparkTables, SwapDecision, ZoneMapRelation}
 
 /**
  * Replaces relations of the metadata tables `partitions`, `files`, `data_files` and `delete_files` by rows from the
@@ -45,7 +45,8 @@ private[zonemap] final class MetadataTableRule(tables: PlannableTables) extends 
     val found = for {
       ours <- tableOf(relation, table)
       _ <- missing(metadata, columns).toLeft(())
-      question = MetadataQuestion(metadata, columns.map(_.name), SparkUtil.internalToSpark)
+      partitions = Option(SparkTables.schema(table).findField("partition")).map(_.`type`().asStructType())
+      question = MetadataQuestion(metadata, columns.map(_.name), partitions, SparkUtil.internalToSpark)
       answer <- IndexQuestions.metadata(ours, question)
     } yield {
       val (values, report) = answer
