@@ -49,11 +49,11 @@ CASES = {
     "id + amount < 112": 1,
     "id * id < 12100": 1,
     "greatest(id, amount * 200) < 210": 1,
-    "datediff(day, to_date(ts)) > 1": 0,
+    "datediff(day, to_date(ts)) > 9": 0,
     "months_between(ts, TIMESTAMP'2025-01-01') < 0.7": 1,
     "dayofmonth(day) = 25": 0,
     "make_date(year(day), month(day), 10) = DATE'2025-03-10'": 1,
-    "concat(name, CAST(day AS STRING)) IS NULL": 0,
+    "concat(name, name) IS NULL": 0,
     "hour(ts) = 13": FILES,
 }
 
