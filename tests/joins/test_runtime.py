@@ -157,6 +157,7 @@ RANGES = {
     "f.id >= d.k AND f.x <= d.x": 17,  # each column for itself
     "f.id BETWEEN nullif(d.k, 8) AND d.k + 1": 1,
     "f.id BETWEEN d.k AND d.k + 1 AND f.id % 2 = d.k % 2": FILES,  # an equality, whose keys prune nothing
+    "f.x < d.x - 1000 AND f.id > CAST(d.name AS BIGINT)": 0,  # a cast that fails, and is never evaluated
     "f.id < d.k - 300 OR f.id > d.k": FILES,
     "f.id <> d.k": FILES,
     "f.id + d.k < 100": FILES,

@@ -135,6 +135,7 @@ SHAPES |= {
 # ranks in the order of the whole table
 SHAPES |= {
     "SELECT id, m FROM (SELECT *, row_number() OVER (ORDER BY id DESC) AS r FROM {t}) WHERE r <= 3 ORDER BY r": 1,
+    "SELECT id FROM (SELECT id, row_number() OVER (ORDER BY id DESC) AS r FROM {t}) WHERE r <= 11 ORDER BY id": 2,
     "SELECT id, r + 1 FROM (SELECT *, row_number() OVER (ORDER BY id DESC, m) AS r FROM {t}) WHERE 12 > r AND m = 9": 2,
     "SELECT id FROM (SELECT *, row_number() OVER (ORDER BY id) AS r FROM {t} WHERE id >= 35) WHERE r = 2": 2,
     "SELECT id, r FROM (SELECT id, rank() OVER (ORDER BY g DESC) AS r FROM {t}) WHERE r < 4 ORDER BY id": 2,

@@ -200,8 +200,10 @@ class TopKBoundTest extends AnyFunSuite with FewColumns {
     assert(ask(t, descending = false, function = function(Some(from(60)))).contains((long(9), 3)))
     assert(asked == Seq(long(70) -> long(99), long(9) -> long(0)))
     assert(ask(t, function = function(None)).isEmpty)
-    val noBounds = table(disjoint(3) :+ Map("s" -> Stats.range("a", "b")): _*)
-    assert(ask(noBounds, function = function(Some(from(60)))).isEmpty && asked.sizeIs == 3)
+    val inSegments = table(disjoint(3): _*)
+    assert(ask(inSegments, function = function(Some(from(20)))).contains((long(20), 1)))
+    inSegments.append(TestFiles.data(inSegments, Map("s" -> Stats.range("a", "b"))))
+    assert(ask(inSegments, function = function(Some(from(20)))).isEmpty && asked.sizeIs == 4)
   }
 
   private def limited(t: TestTable, rows: Long, filter: Predicate = True): Seq[Long] = {

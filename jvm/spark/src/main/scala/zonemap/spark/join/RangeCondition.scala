@@ -18,8 +18,11 @@ import zonemap.spark.expression.{CatalystValues, RowRanges}
 private[join] final case class RangeCondition(tested: Expression, bounds: Seq[(CompareOp, Expression)]) {
   def operators: Seq[CompareOp] = bounds.map(_._1)
 
-  /** The bounds of a row of the other side, as one value. */
-  def ofRow: Expression = struct(bounds.map(_._2))
+  /**
+   * The bounds of a row of the other side, as one value. A bound that fails is null: the join may not evaluate it for
+   * any pair of rows, and a row of which a comparison fails has no counterpart.
+   */
+  def ofRow: Expression = struct(bounds.map { case (_, bound) => TryEval(bound) })
 
   /** What Spark compares with [[ofRow]] and passes to a scan: the tested expression at the place of each bound. */
   def over(key: Expression): Expression = struct(bounds.map(_ => key))
