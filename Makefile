@@ -32,7 +32,7 @@ PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/
 # sbt, pip and Maven run in parallel
 MAKEFLAGS += --jobs=3
 
-.PHONY: help setup jars jar wheel demo test test-jvm test-matrix test-python campaign docs docs-site lint check format bench-planning bench-matrix bench-aggregates bench-dml bench-kernel bench-pruning bench-footers bench-tpch bench-atlas bench-strategies bench-stream bench-report clean tools demo-ingest demo-serve soak-ingest bench-ingest guards bench-pyiceberg bench-serve bench-load soak faults simulate soundness
+.PHONY: help setup jars jar wheel demo test test-jvm test-matrix test-python publish-local release-check campaign docs docs-site lint check format bench-planning bench-matrix bench-aggregates bench-dml bench-kernel bench-pruning bench-footers bench-tpch bench-atlas bench-strategies bench-stream bench-report clean tools demo-ingest demo-serve soak-ingest bench-ingest guards bench-pyiceberg bench-serve bench-load soak faults simulate soundness
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -44,6 +44,12 @@ jars: $(JARS)/.fetched ## fetch the jars of dev/jars.txt into build/jars
 jar: $(BUILT) ## build the jars of the Spark extension and of append ingestion into dist, for each minor of Spark
 
 wheel: $(WHEEL) ## build the Python wheel, with the jars inside, into dist
+
+publish-local: $(BUILT) ## a Maven repository of the jars, POMs, sources and licence for each minor of Spark (build/maven)
+	dev/sbt publishJars
+
+release-check: setup publish-local ## a dry run of a release in new environments: the wheel and the Maven artifacts, each prunes a query
+	$(BIN)/python dev/release_check.py
 
 demo: setup ## real flights in Iceberg: queries with the index off and on (build/demo/report.html)
 	PYTHONPATH=examples $(BIN)/python -m demo --dir build/demo --iceberg $(ICEBERG_JAR)

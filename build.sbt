@@ -3,6 +3,9 @@ import Dependencies._
 
 ThisBuild / organization := "io.github.zonemap"
 ThisBuild / version := "0.1.0"
+ThisBuild / description := "Plans Apache Iceberg scans in Spark from a zonemap index: same SQL, same rows, fewer files read."
+ThisBuild / homepage := Some(url("https://zonemap.example/source"))
+ThisBuild / licenses := Seq("Apache-2.0" -> url("https://www.apache.org/licenses/LICENSE-2.0.txt"))
 ThisBuild / scalaVersion := scalaVersionFull
 ThisBuild / javacOptions ++= Seq("--release", "17", "-Xlint:all,-serial,-processing,-classfile", "-encoding", "UTF-8")
 ThisBuild / scalacOptions ++= Seq(
@@ -104,8 +107,24 @@ lazy val spark = (project in file("jvm/spark"))
   .settings(testSettings, sourcesFor(sparkMinor))
   .settings(libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql))
 
-/** A thin jar of the classes in some packages: nothing that Spark ships is bundled, and nothing of the other jar. */
-def jarOf(artifact: String, minor: String, packages: String*): Seq[Setting[_]] = Seq(
+/**
+ * A thin jar of the classes in some packages: nothing that Spark ships is bundled, and nothing of the other jar.
+ *
+ * `publish` puts it into a Maven repository in build/maven, with the sources of the modules in it.
+ */
+def jarOf(artifact: String, minor: String, packages: String*)(modules: ProjectReference*): Seq[Setting[_]] = Seq(
+  moduleName := s"zonemap-$artifact-$minor",
+  projectInfo ~= (_.withNameFormal(s"zonemap-$artifact")),
+  publishTo := Some(MavenCache("build", (ThisBuild / baseDirectory).value / "build" / "maven")),
+  publishConfiguration := publishConfiguration.value.withOverwrite(true),
+  Compile / packageBin := assembly.value,
+  Compile / packageDoc / publishArtifact := false,
+  Compile / packageSrc / mappings ++=
+    (Compile / packageSrc / mappings).all(ScopeFilter(inProjects(modules: _*))).value.flatten,
+  pomPostProcess := PublishedPom.of(
+    organization.value,
+    Seq("spark").filter(_ != artifact).map(other => s"zonemap-$other-${minor}_2.13"),
+    version.value),
   Compile / resourceGenerators += Def.task {
     val license = (Compile / resourceManaged).value / "META-INF" / "LICENSE"
     IO.copyFile((ThisBuild / baseDirectory).value / "LICENSE", license)
@@ -139,7 +158,7 @@ val ofPlanner = Seq("core", "iceberg", "spark", "insight", "server")
 lazy val insight = (project in file("jvm/insight"))
   .dependsOn(spark % "compile->compile;test->test;provided->provided", server % "runtime->compile")
   .settings(testSettings)
-  .settings(jarOf("spark", sparkMinor, ofPlanner: _*))
+  .settings(jarOf("spark", sparkMinor, ofPlanner: _*)(core, iceberg, spark, server))
   .settings(name := "zonemap-insight")
 
 lazy val ingest = (project in file("jvm/ingest"))
@@ -186,7 +205,7 @@ lazy val ingestSpark = (project in file("jvm/ingest-spark"))
     spark % "compile->compile;test->test;provided->provided",
     ingestKafka % "compile->compile;test->test;provided->provided")
   .settings(testSettings)
-  .settings(jarOf("ingest-spark", sparkMinor, "ingest"))
+  .settings(jarOf("ingest-spark", sparkMinor, "ingest")(ingest, ingestKafka))
   .settings(
     name := "zonemap-ingest-spark",
     Test / javaOptions += kafkaBrokerOption((ingestKafka / update).value.select(configurationFilter(Broker.name))))
@@ -212,12 +231,12 @@ lazy val spark40 = forSpark40("spark40", "spark")
 
 lazy val insight40 = forSpark40("insight40", "insight")
   .dependsOn(spark40, server % "runtime->compile")
-  .settings(jarOf("spark", sparkMinor40, ofPlanner: _*))
+  .settings(jarOf("spark", sparkMinor40, ofPlanner: _*)(core, iceberg, spark40, server))
   .settings(name := "zonemap-insight")
 
 lazy val ingestSpark40 = forSpark40("ingestSpark40", "ingest-spark")
   .dependsOn(spark40, ingestKafka)
-  .settings(jarOf("ingest-spark", sparkMinor40, "ingest"))
+  .settings(jarOf("ingest-spark", sparkMinor40, "ingest")(ingest, ingestKafka))
   .settings(name := "zonemap-ingest-spark")
 
 /** Tests of the whole: its floors, its state, its reference pages. */
@@ -290,3 +309,8 @@ lazy val root = (project in file("."))
   .aggregate(core, iceberg, server, spark, insight, ingest, ingestKafka, ingestSpark, house)
   .aggregate(spark40, insight40, ingestSpark40)
   .settings(name := "zonemap", publish / skip := true)
+
+/** Writes the jars of each minor of Spark, with their POMs and sources, into the Maven repository build/maven. */
+addCommandAlias(
+  "publishJars",
+  Seq(insight, ingestSpark, insight40, ingestSpark40).map(jar => s"${jar.id}/publish").mkString(";"))

@@ -97,9 +97,9 @@ def environment(minor: str, spark: str) -> Path:
     if not requirements.is_file() or requirements.read_text() != "\n".join(wanted):
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
         requirements.with_suffix(".new").write_text("\n".join(wanted))
-        _pip(python, "-r", str(requirements.with_suffix(".new")))
+        pip(python, "-r", str(requirements.with_suffix(".new")))
         requirements.with_suffix(".new").replace(requirements)
-    _pip(python, "--no-deps", "--force-reinstall", str(built_wheel()))
+    pip(python, "--no-deps", "--force-reinstall", str(built_wheel()))
     return python
 
 
@@ -108,7 +108,8 @@ def built_wheel() -> Path:
     return max((ROOT / "dist").glob("zonemap-*.whl"), key=lambda path: path.stat().st_mtime)
 
 
-def _pip(python: Path, *arguments: str) -> None:
+def pip(python: Path, *arguments: str) -> None:
+    """Installs what these arguments of pip name."""
     command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments]
     subprocess.run(command, check=True)
 
