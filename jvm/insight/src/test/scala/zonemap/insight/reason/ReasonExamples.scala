@@ -111,7 +111,7 @@ object ReasonExamples {
     all("LIMIT_NOT_PROVEN", "WHERE hash(id) = 1 LIMIT 3"),
     all("LIMIT_OFF", "LIMIT 3", "limit.enabled" -> "false"),
     all("JOIN_TYPE", s"f LEFT JOIN $other ON f.id = o.k"),
-    all("JOIN_CONDITION", s"f JOIN $other ON f.id < o.k"),
+    all("JOIN_CONDITION", s"f JOIN $other ON f.id % 7 = o.k"),
     ReasonExample("JOIN_NOT_BROADCAST", s"SELECT /*+ MERGE(o) */ * FROM $Table f JOIN $other ON f.id = o.k"),
     ReasonExample("JOIN_BROADCAST_SIDE", s"SELECT /*+ BROADCAST(f) */ * FROM $Table f JOIN $other ON f.id = o.k"),
     ReasonExample(

@@ -4,7 +4,7 @@ package zonemap.spark.aggregate
 import org.apache.iceberg.spark.SparkUtil
 import org.apache.iceberg.spark.source.SparkTable
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, AttributeSet, GenericInternalRow}
+import org.apache.spark.sql.catalyst.expressions.{Left => _, _}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
@@ -26,7 +26,8 @@ import zonemap.spark.scan.{Guarded, IcebergRelation, PlannableTables, SparkTable
 private[zonemap] final class MetadataTableRule(tables: PlannableTables) extends Rule[LogicalPlan] {
   import MetadataTableRule._
 
-  override def apply(plan: LogicalPlan): LogicalPlan = if (AggregatedScan.mayAnswer(plan)) replaced(plan) else plan
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    if (AggregatedScan.mayAnswer(plan) && !asksForManifest(plan)) replaced(plan) else plan
 
   private def replaced(plan: LogicalPlan): LogicalPlan =
     plan match {
@@ -74,6 +75,14 @@ private[zonemap] final class MetadataTableRule(tables: PlannableTables) extends 
 }
 
 private[zonemap] object MetadataTableRule {
+
+  /** Whether a plan names the file that a row was read from. */
+  private def asksForManifest(plan: LogicalPlan): Boolean =
+    plan.exists(_.expressions.exists(_.exists {
+      case _: InputFileName | _: InputFileBlockStart | _: InputFileBlockLength => true
+      case _                                                                   => false
+    }))
+
   private val Tag = TreeNodeTag[SwapReason]("zonemap.metadata-not-answered")
 
   /** The reason why the index did not answer the relation of a metadata table, if the rule found one. */

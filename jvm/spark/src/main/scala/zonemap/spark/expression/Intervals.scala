@@ -11,12 +11,12 @@ import org.apache.spark.unsafe.types.UTF8String
  *
  * @param isBounded whether the condition may be refuted though no column has a single value
  */
-private[expression] final class Intervals private (root: Intervals.Node, functions: Int) {
+private[expression] final class Intervals private (root: Intervals.Node, functions: Int, leaves: Int) {
 
   val isBounded: Boolean = root.isBounded
 
   /** The work of one evaluation, as [[CheapFunctions.steps]]. */
-  val steps: Double = functions * Intervals.StepsOfFunction
+  val steps: Double = functions * Intervals.StepsOfFunction + leaves * Intervals.StepsOfLeaf
 
   /** False if the condition is TRUE for no row with values in the spans, and Spark reports no error for such a row. */
   def mayBeTrue(columns: Array[Span]): Boolean =
@@ -29,11 +29,17 @@ private[expression] object Intervals {
   /** About two microseconds: a few evaluations of one function by the interpreter. */
   private val StepsOfFunction = 100.0
 
+  /** A column or a literal, of which `greatest` may have thousands. */
+  private val StepsOfLeaf = 5.0
+
   /** The condition, whose columns are bound; None if it has a function that cannot be evaluated on spans. */
   def of(bound: Expression): Option[Intervals] =
     // a function that reads a conf when it evaluates rows has other results then
     if (LateConfs.combinations(bound).sizeIs > 1) None
-    else Some(new Intervals(compile(bound), bound.collect { case e if e.children.nonEmpty => e }.size))
+    else {
+      val (leaves, functions) = bound.collect { case e => e }.partition(_.children.isEmpty)
+      Some(new Intervals(compile(bound), functions.size, leaves.size))
+    }
 
   /**
    * An expression that is evaluated on spans.
@@ -56,9 +62,11 @@ private[expression] object Intervals {
       case IsNotNull(child)              => of(compile(child))(s => Span.truth(s.isAny, s.hasNulls, hasNulls = false))
       case IsNaN(child) => of(compile(child))(s => Span.truth(s.hasNaN, s.hasValues || s.hasNulls, false))
       case comparison: BinaryComparison => compared(comparison)
-      case In(value, list)              => in(value, list.map(compile))
-      case InSet(value, set)            => in(value, set.toSeq.map(v => constant(Span.point(v))))
-      case If(condition, yes, no)       => cases(e.dataType, Seq(compile(condition) -> compile(yes)), compile(no))
+      case In(value, list) =>
+        val (constants, others) = list.partition(_.isInstanceOf[Literal])
+        in(value, constants.map(_.eval()), others.map(compile))
+      case InSet(value, set)      => in(value, set, Nil)
+      case If(condition, yes, no) => cases(e.dataType, Seq(compile(condition) -> compile(yes)), compile(no))
       case CaseWhen(branches, otherwise) =>
         val last = otherwise.fold(constant(Span.OnlyNull))(compile)
         cases(e.dataType, branches.map { case (c, v) => compile(c) -> compile(v) }, last)
@@ -123,19 +131,27 @@ private[expression] object Intervals {
     )
   }
 
-  /** IN. It is taken to be FALSE for any value, so NOT IN refutes nothing but nulls. */
-  private def in(value: Expression, list: Seq[Node]): Node = {
+  /**
+   * IN. It is taken to be FALSE for any value, so NOT IN refutes nothing but nulls. A list may hold millions of constants,
+   * so these are searched.
+   */
+  private def in(value: Expression, constants: Iterable[Any], others: Seq[Node]): Node = {
     val order = new SpanOrder(value.dataType)
     val tested = compile(value)
+    val points = constants.map(Span.point).toSeq
+    val (nulls, nan) = (points.exists(_.hasNulls), points.exists(_.hasNaN))
+    lazy val sorted = order.sorted(points.filter(_.hasValues).map(_.lower))
+    def mayBeConstant(v: Span) = (v.hasNaN && nan) || (v.hasValues && order.isAnyWithin(sorted, v))
+    val isEmpty = points.isEmpty && others.isEmpty
     Node(
-      tested.isBounded && list.forall(_.isBounded),
+      tested.isBounded && others.forall(_.isBounded),
       columns => {
         val v = tested.span(columns)
-        val elements = list.map(_.span(columns))
+        val elements = others.map(_.span(columns))
         Span.truth(
-          elements.exists(order.mayBeEqual(v, _)),
-          v.isAny || elements.isEmpty,
-          v.hasNulls || elements.exists(_.hasNulls))
+          mayBeConstant(v) || elements.exists(order.mayBeEqual(v, _)),
+          v.isAny || isEmpty,
+          v.hasNulls || nulls || elements.exists(_.hasNulls))
       }
     )
   }

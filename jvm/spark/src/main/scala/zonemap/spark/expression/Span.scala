@@ -81,6 +81,19 @@ private[expression] final class SpanOrder(dataType: DataType) {
   private def isBelow(left: Span, right: Span, limit: Int): Boolean =
     right.hasValues && (left.lower == null || right.upper == null || compare(left.lower, right.upper) < limit)
 
+  def sorted(values: Seq[Any]): Array[Any] = values.sorted(order).toArray
+
+  /** Whether one of some sorted values lies within the ends of a span. */
+  def isAnyWithin(sorted: Array[Any], span: Span): Boolean = {
+    var first = 0
+    var end = if (span.lower == null) 0 else sorted.length
+    while (first < end) {
+      val middle = (first + end) >>> 1
+      if (compare(sorted(middle), span.lower) < 0) first = middle + 1 else end = middle
+    }
+    first < sorted.length && (span.upper == null || compare(sorted(first), span.upper) <= 0)
+  }
+
   /** The span of rows of which each is in one of two spans. */
   def union(left: Span, right: Span): Span = {
     val others = Span(null, null, hasValues = true, left.hasNulls || right.hasNulls, left.hasNaN || right.hasNaN)

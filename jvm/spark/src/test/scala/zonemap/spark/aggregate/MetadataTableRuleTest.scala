@@ -189,6 +189,7 @@ class MetadataTableRuleTest extends AggregateTables {
     assert(reason(query.replace("{t}", other)).exists(_.code == StockReason.NotCovered("").code))
     check(other, Seq(query), isAnswered = false)
     assert(reason(query + " WITH ('an-option' = 'x')").contains(SwapReason.MetadataOff), "it may choose other files")
+    check(t, Seq("SELECT input_file_name(), file_path FROM {t}.files"), isAnswered = false)
     check(t, Seq("SELECT rand(7) < 2, readable_metrics.id.value_count FROM {t}.files"), isAnswered = false)
   }
 
