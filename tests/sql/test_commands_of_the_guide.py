@@ -51,8 +51,9 @@ def statements(page: str) -> list[str]:
 
 
 def test_queries_that_the_index_answers(spark: SparkSession) -> None:
-    found = statements("first-rows")[3:]
+    *found, metadata = statements("first-rows")[8:]
     assert len(found) == 3
+    assert "metadata table: " in "\n".join(row[0] for row in spark.sql(metadata).collect())
     for statement in found:
         section = explain(spark, statement)
         counts = re.search(r"aggregates: (\d+) of (\d+) files answered from the index", section)
@@ -61,16 +62,30 @@ def test_queries_that_the_index_answers(spark: SparkSession) -> None:
 
 
 def test_first_rows_of_a_sort_and_limit(spark: SparkSession) -> None:
-    newest, filtered, limit = statements("first-rows")[:3]
+    newest, filtered, *others, limit = statements("first-rows")[:8]
     assert re.search(rf"top-k bound ts >= \S+: {FILES} -> 1 files", explain(spark, newest))
     assert "top-k bound: ts <= " in explain(spark, filtered)
     assert f"limit 10: 1 of {FILES} files" in explain(spark, limit)
     for statement in (newest, filtered):
         assert_rows_equal_off_on(spark, statement, at_least=10)
+    views = {
+        "events": "SELECT *, id AS device, region AS state, CAST(ts AS STRING) AS name FROM lake.db.events",
+        "hot": "SELECT * FROM lake.db.events WHERE id >= 800000",
+        "archive": "SELECT * FROM lake.db.events WHERE id < 800000",
+        "devices": "SELECT id, region AS name FROM lake.db.events",
+    }
+    for name, query in views.items():
+        spark.sql(f"CREATE OR REPLACE TEMP VIEW {name} AS {query}")
+    try:
+        for statement in others:
+            assert_rows_equal_off_on(spark, statement, at_least=1)
+    finally:
+        for name in views:
+            spark.sql(f"DROP VIEW {name}")
 
 
 def test_a_join_on_a_column_without_a_partition_and_rows_newer_than_a_mark(spark: SparkSession) -> None:
-    join, newer = statements("joins")
+    join, *ranges, newer = statements("joins")
     spark.sql("USE lake.db")
     create(spark, "lake.db.facts", f"SELECT id AS k, id % 10 AS v FROM range(0, {ROWS}, 1, {FILES})")
     create(spark, "lake.db.dim", "SELECT id + 700 AS k, DATE'2026-03-01' AS day FROM range(0, 5, 1, 1)")
@@ -78,11 +93,20 @@ def test_a_join_on_a_column_without_a_partition_and_rows_newer_than_a_mark(spark
     try:
         assert_rows_equal_off_on(spark, join, at_least=5)
         assert_rows_equal_off_on(spark, newer, at_least=5)
+        create(
+            spark, "lake.db.outages", "SELECT min(ts) AS first, min(ts) + INTERVAL 1 HOUR AS last FROM lake.db.events"
+        )
+        create(spark, "lake.db.marks", "SELECT min(id) + 1000 AS id FROM lake.db.events")
+        for statement in ranges:
+            assert_rows_equal_off_on(spark, statement, at_least=1)
+            assert "join pruning on the range of " in explain(spark, statement)
     finally:
         spark.sql("USE spark_catalog.default")
         spark.sql("DROP TABLE lake.db.facts")
         spark.sql("DROP TABLE lake.db.dim")
         spark.sql("DROP TABLE lake.db.mark")
+        spark.sql("DROP TABLE IF EXISTS lake.db.outages")
+        spark.sql("DROP TABLE IF EXISTS lake.db.marks")
 
 
 def test_facts_are_built_estimated_dropped_and_their_files_deleted(spark: SparkSession) -> None:
