@@ -83,7 +83,7 @@ class TrueRemediesTest extends AdviceCalls {
     "spread IN (3, 4)",
     "noisy > 5",
     "random > 5",
-    "random + spread = 7",
+    "pow(random, spread) = 7",
     "st.y = 3",
     "hidden < id"
   )
