@@ -171,7 +171,7 @@ bench-pyiceberg: setup ## plans of readers without Spark over metadata of 100,00
 bench-serve: setup ## plans over the REST protocol, metadata of 20,000 and 100,000 files: the index, a server without one, PyIceberg (10 minutes)
 	for files in $(if $(QUICK),2000,20000 100000); do \
 	  dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.AtlasTable $(call work,serve)/$$files/db/atlas $$files byEngine"; done
-	cd benchmarks && ../$(BIN)/python -m serve ../$(call work,serve) ../$(call result,serve,serve/results/serve.json) ../$(ICEBERG_JAR) $(if $(QUICK),5 2000,20 20000 100000)
+	cd benchmarks && PYTHONPATH=../examples ../$(BIN)/python -m serve ../$(call work,serve) ../$(call result,serve,serve/results/serve.json) ../$(ICEBERG_JAR) $(if $(QUICK),5 2000,20 20000 100000)
 
 bench-strategies: ## seven ways to keep an index beside a stream (about an hour)
 	dev/sbt "strategiesBenchmark/run $(call work,strategies) $(call result,strategies,strategies/results/strategies.json) $(if $(QUICK),20000 1000:2,430000 1000:30 100000:30 1000000:30)"

@@ -10,14 +10,10 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
-import re
-import signal
 import statistics
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +23,7 @@ from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression, EqualTo, G
 from pyiceberg.table import StaticTable, Table
 
 import zonemap
+from demo_serve import server
 from serve import clients
 
 #: The values of `seq` that a file of the table holds.
@@ -49,34 +46,17 @@ def queries(files: int) -> dict[str, BooleanExpression]:
 
 
 class Server:
-    """A running server; its process has the CPU of all its plans."""
+    """A running server and its table."""
 
-    def __init__(self, process: subprocess.Popen[str], url: str) -> None:
-        self._process = process
-        self.url = url
-        catalog = load_catalog("served", type="rest", uri=url, **{"scan-planning-mode": "server"})
+    def __init__(self, running: server.Running) -> None:
+        self._pid = running.pid
+        self.url = running.url
+        catalog = load_catalog("served", type="rest", uri=self.url, **{"scan-planning-mode": "server"})
         self.table: Table = catalog.load_table("db.atlas")
 
     def cpu_millis(self) -> float:
-        ticks = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        ticks = Path(f"/proc/{self._pid}/stat").read_text().rpartition(")")[2].split()
         return (int(ticks[11]) + int(ticks[12])) * 1000 / os.sysconf("SC_CLK_TCK")
-
-
-@contextmanager
-def serving(warehouse: Path, iceberg: str, *more: str) -> Iterator[Server]:
-    """Runs a server until the block ends."""
-    properties = ("--catalog-property", "type=hadoop", "--catalog-property", f"warehouse={warehouse}")
-    command = [sys.executable, "-m", "zonemap", "serve", "--port", "0", "--iceberg", iceberg, "--upkeep", "off"]
-    process = subprocess.Popen([*command, *properties, *more], stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        found = re.search(r"http://\S+", process.stdout.readline())
-        if found is None:
-            raise RuntimeError("the server did not start")
-        yield Server(process, found[0])
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait()
 
 
 def main(folder: Path, result: Path, iceberg: str, runs: int, sizes: list[int]) -> None:
@@ -89,7 +69,11 @@ def main(folder: Path, result: Path, iceberg: str, runs: int, sizes: list[int]) 
         document["versions"] = session.versions(spark) | {"pyiceberg": importlib.metadata.version("pyiceberg")}
         spark.stop()
         empty = str(warehouse / "no_index")
-        with serving(warehouse, iceberg) as ours, serving(warehouse, iceberg, "--store-location", empty) as stock:
+        with (
+            server.running(warehouse, iceberg, "--upkeep", "off") as ours_running,
+            server.running(warehouse, iceberg, "--upkeep", "off", "--store-location", empty) as stock_running,
+        ):
+            ours, stock = Server(ours_running), Server(stock_running)
             document["tables"].append(
                 {
                     "files": built.data_files,
@@ -131,14 +115,14 @@ def _clients(files: int, ours: Server) -> list[dict[str, float]]:
 
 
 def _plan(table: Table, expression: BooleanExpression, server_cpu: Callable[[], float]) -> dict[str, float]:
-    cpu, server, started = time.process_time(), server_cpu(), time.perf_counter()
+    cpu, served, started = time.process_time(), server_cpu(), time.perf_counter()
     kept = len(list(table.scan(row_filter=expression).plan_files()))
     wall, client = time.perf_counter() - started, time.process_time() - cpu
     return {
         "files": kept,
         "wallMillis": wall * 1000,
         "clientCpuMillis": client * 1000,
-        "serverCpuMillis": server_cpu() - server,
+        "serverCpuMillis": server_cpu() - served,
     }
 
 

@@ -3,14 +3,9 @@
 
 from __future__ import annotations
 
-import re
 import shutil
-import signal
-import subprocess
-import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -18,9 +13,8 @@ from rich.table import Table
 
 import zonemap
 from demo import flights, lake, session
-from demo_serve import pyiceberg_client, spark_client
+from demo_serve import pyiceberg_client, server, spark_client
 from demo_serve.queries import EVENTS_FILES, QUERIES, Comparison
-from zonemap import ZonemapError
 
 _COMMITS = 12
 _LOG_WIDTH = 120
@@ -45,12 +39,14 @@ def run(folder: Path, *, iceberg: str) -> int:
     warehouse.mkdir(parents=True)
     with console.status("writing and indexing the lake"):
         jar, counts = _write(warehouse, iceberg)
-    with _serving(warehouse, iceberg, folder / "server.log") as url:
-        console.print(f"zonemap serve answers at {url}; the clients know this URL and no jar of zonemap", markup=False)
+    with server.running(warehouse, iceberg, log=folder / "server.log") as running:
+        console.print(
+            f"zonemap serve answers at {running.url}; the clients know this URL and no jar of zonemap", markup=False
+        )
         with console.status("PyIceberg plans"):
-            found = list(pyiceberg_client.compare(url, QUERIES))
+            found = list(pyiceberg_client.compare(running.url, QUERIES))
         with console.status("Spark and Iceberg plan"):
-            found += spark_client.compare(url, warehouse, jar)
+            found += spark_client.compare(running.url, warehouse, jar)
     console.print(_table(found, counts))
     console.print(f"total: {time.monotonic() - started:.0f} s", markup=False)
     bad = [entry for entry in found if entry.failure]
@@ -73,24 +69,6 @@ def _write(warehouse: Path, iceberg: str) -> tuple[str, dict[str, int]]:
         return session.iceberg_jar(spark), {build.table: build.data_files for build in builds}
     finally:
         spark.stop()
-
-
-@contextmanager
-def _serving(warehouse: Path, iceberg: str, log: Path) -> Iterator[str]:
-    """Runs the server until the block ends, at a free port; yields its URL."""
-    properties = ("--catalog-property", "type=hadoop", "--catalog-property", f"warehouse={warehouse}")
-    command = [sys.executable, "-m", "zonemap", "serve", "--port", "0", "--iceberg", iceberg, *properties]
-    with log.open("wb") as lines:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=lines, text=True)
-    try:
-        assert process.stdout is not None
-        found = re.search(r"http://\S+", process.stdout.readline())
-        if found is None:
-            raise ZonemapError(f"Cannot run the demo: the server did not start. Its output is in {log}.")
-        yield found[0]
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait()
 
 
 def _table(found: Sequence[Comparison], counts: Mapping[str, int]) -> Table:

@@ -13,7 +13,6 @@ import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, Data
 import zonemap.iceberg.answer.{MetadataQuestion, MetadataTable}
 import zonemap.iceberg.plan.{IndexQuestions, ZoneMapTable}
 import zonemap.iceberg.report.SwapReason
-import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.scan.{Guarded, IcebergRelation, PlannableTables, SparkTables, SwapDecision, ZoneMapRelation}
 
 /**
@@ -27,7 +26,7 @@ private[zonemap] final class MetadataTableRule(tables: PlannableTables) extends 
   import MetadataTableRule._
 
   override def apply(plan: LogicalPlan): LogicalPlan =
-    if (AggregatedScan.mayAnswer(plan) && !asksForManifest(plan)) replaced(plan) else plan
+    if (hasMetadataTable(plan) && AggregatedScan.mayAnswer(plan) && !asksForManifest(plan)) replaced(plan) else plan
 
   private def replaced(plan: LogicalPlan): LogicalPlan =
     plan match {
@@ -66,15 +65,20 @@ private[zonemap] final class MetadataTableRule(tables: PlannableTables) extends 
     tables.decideForMetadata(table, relation.options) match {
       case SwapDecision.Leave(reason) => Left(reason)
       case SwapDecision.Swap(inner, settings) =>
-        val isOn = ZoneMapConf.read(conf, relation.options).exists(_.metadataTables) && !settings.shadow
         Either.cond(
-          isOn && ZoneMapRelation.isPinned(relation, table),
+          ZoneMapRelation.isPinned(relation, table),
           new ZoneMapTable(tables.pinned(table, inner, settings)),
           SwapReason.MetadataOff)
     }
 }
 
 private[zonemap] object MetadataTableRule {
+
+  private def hasMetadataTable(plan: LogicalPlan): Boolean =
+    plan.exists {
+      case IcebergRelation(_, table) => MetadataTable.of(table.table()).isDefined
+      case _                         => false
+    }
 
   /** Whether a plan names the file that a row was read from. */
   private def asksForManifest(plan: LogicalPlan): Boolean =

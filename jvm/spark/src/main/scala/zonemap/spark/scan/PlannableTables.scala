@@ -19,13 +19,17 @@ private[zonemap] final class PlannableTables(process: SparkProcess) {
 
   /** Decides whether a [[zonemap.iceberg.plan.ZoneMapTable]] plans the scans of `table`; if not, the decision has the reason. */
   def decide(table: SparkTable, options: CaseInsensitiveStringMap): SwapDecision =
-    decide(table, icebergTable(table), options)
+    decide(icebergTable(table), table, options)(_ => None)
 
   /** Like [[decide]], for the table that a metadata table is of. */
   def decideForMetadata(table: SparkTable, options: CaseInsensitiveStringMap): SwapDecision =
-    decide(table, tableOfMetadata(table), options)
+    decide(tableOfMetadata(table), table, options) { conf =>
+      Option.when(!conf.metadataTables || conf.planner.shadow)(SwapReason.MetadataOff)
+    }
 
-  private def decide(table: SparkTable, planned: Option[BaseTable], options: CaseInsensitiveStringMap): SwapDecision =
+  /** @param refused why a table that can be planned is left, by the confs of the query */
+  private def decide(planned: Option[BaseTable], table: SparkTable, options: CaseInsensitiveStringMap)(
+      refused: ZoneMapConf => Option[SwapReason]): SwapDecision =
     planned match {
       case None => SwapDecision.Leave(SwapReason.ForeignPlanner(table.table().getClass.getSimpleName))
       case Some(inner) =>
@@ -39,7 +43,9 @@ private[zonemap] final class PlannableTables(process: SparkProcess) {
               case Some(refusal) =>
                 warnOnce(refusal)
                 SwapDecision.Leave(SwapReason.MalformedConf(refusal))
-              case None => SwapDecision.Swap(inner, beside(SQLConf.get, conf.planner))
+              case None =>
+                refused(conf).fold[SwapDecision](SwapDecision.Swap(inner, beside(SQLConf.get, conf.planner)))(
+                  SwapDecision.Leave(_))
             }
         }
     }
@@ -60,14 +66,10 @@ private[zonemap] final class PlannableTables(process: SparkProcess) {
    * table must be Iceberg's own: a subclass may make other commits, which a [[ZoneMapTable]] would not make (S176).
    */
   def decideForCommand(target: SparkTable, options: CaseInsensitiveStringMap): SwapDecision =
-    decide(target, options) match {
-      case SwapDecision.Swap(inner, _) if inner.getClass != classOf[BaseTable] || !isOn(options) =>
-        SwapDecision.Leave(SwapReason.NotAQueryScan)
-      case decision => decision
+    decide(icebergTable(target), target, options) { conf =>
+      val isIcebergs = icebergTable(target).exists(_.getClass == classOf[BaseTable])
+      Option.when(!isIcebergs || !conf.rowLevel)(SwapReason.NotAQueryScan)
     }
-
-  private def isOn(options: CaseInsensitiveStringMap): Boolean =
-    ZoneMapConf.read(SQLConf.get, options).exists(_.rowLevel)
 
   private def around(decision: SwapDecision, table: SparkTable): Option[SparkTable] =
     (decision, table.table()) match {

@@ -31,17 +31,8 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
 
   private lazy val frame = spark.createDataFrame(spark.sparkContext.emptyRDD[Row], schema)
 
-  private val columnTypes: Map[String, ColumnType] = schema.fields.map { f =>
-    val text = f.dataType match {
-      case IntegerType      => "int"
-      case LongType         => "long"
-      case TimestampType    => "timestamptz"
-      case TimestampNTZType => "timestamp"
-      case d: DecimalType   => s"decimal(${d.precision}, ${d.scale})"
-      case other            => other.typeName
-    }
-    f.name -> ColumnType.parse(text).get
-  }.toMap
+  private val columnTypes: Map[String, ColumnType] =
+    schema.fields.map(f => f.name -> RandomExpressions.columnType(f.dataType)).toMap
 
   private class Resolver extends ColumnResolver {
     override def column(expression: Expression): Option[ColumnRef] =

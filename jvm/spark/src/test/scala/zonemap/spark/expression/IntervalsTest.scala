@@ -31,22 +31,11 @@ class IntervalsTest extends SharedSession with Seeded {
   private object Columns extends ColumnResolver {
     override def column(expression: Expression): Option[ColumnRef] =
       expression match {
-        case a: AttributeReference => Some(ColumnRef(schema.fieldIndex(a.name), typeOf(a.dataType), a.name))
-        case _                     => None
+        case a: AttributeReference =>
+          Some(ColumnRef(schema.fieldIndex(a.name), RandomExpressions.columnType(a.dataType), a.name))
+        case _ => None
       }
   }
-
-  private def typeOf(dataType: DataType): ColumnType =
-    ColumnType
-      .parse(dataType match {
-        case IntegerType      => "int"
-        case LongType         => "long"
-        case TimestampType    => "timestamptz"
-        case TimestampNTZType => "timestamp"
-        case d: DecimalType   => s"decimal(${d.precision}, ${d.scale})"
-        case other            => other.typeName
-      })
-      .get
 
   /** Expressions of a random value, which is compared with that value in another file. */
   private val expressions = Seq(

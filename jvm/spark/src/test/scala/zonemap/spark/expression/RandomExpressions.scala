@@ -8,6 +8,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 import zonemap.core.Rng
+import zonemap.core.value.ColumnType
 
 /**
  * Random conditions, as SQL text, on the columns of [[RandomExpressions.schema]], and random rows of that schema.
@@ -234,6 +235,19 @@ final class RandomExpressions(rng: Rng, zone: ZoneId, others: Boolean = false) {
 
 object RandomExpressions {
   private val DecimalColumn = DecimalType(10, 2)
+
+  /** The type of a column of the index for a type of the schema. */
+  def columnType(dataType: DataType): ColumnType =
+    ColumnType
+      .parse(dataType match {
+        case IntegerType      => "int"
+        case LongType         => "long"
+        case TimestampType    => "timestamptz"
+        case TimestampNTZType => "timestamp"
+        case d: DecimalType   => s"decimal(${d.precision}, ${d.scale})"
+        case other            => other.typeName
+      })
+      .get
 
   val schema: StructType = StructType(
     Seq(
