@@ -149,8 +149,8 @@ private[zonemap] final class DeleteMatcher(
         val deletesNull = nullsOf(delete, id)
         val dataNulls = column.nulls(row)
         if (mayHoldNull(dataNulls) && mayHoldNull(deletesNull)) true
-        else if (dataNulls == Presence.All && deletesNull == Presence.None) false
-        else if (deletesNull == Presence.All && dataNulls == Presence.None) false
+        else if (dataNulls == Presence.All && deletesNull == Presence.None) isRequired(id)
+        else if (deletesNull == Presence.All && dataNulls == Presence.None) isRequired(id)
         else rangesMayMeet(id, columnType, delete, column, row)
       case _ => true
     }
@@ -194,6 +194,9 @@ private[zonemap] final class DeleteMatcher(
     types.getOrElseUpdate(
       id,
       schemas.iterator.flatMap(s => Option(s.findType(id))).nextOption().flatMap(IcebergValues.columnType))
+
+  /** Whether a schema requires values of the column: as in Iceberg, its null counts then prove nothing. */
+  private def isRequired(id: Int): Boolean = schemas.exists(s => Option(s.findField(id)).exists(_.isRequired))
 }
 
 private object DeleteMatcher {

@@ -356,6 +356,18 @@ class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach with OwnProc
     assert(ours(table).tasks.head.deletes().size == 1)
   }
 
+  test("null counts of a required column leave out no equality delete") {
+    val table =
+      TestTable.create(new Schema(required(1, "id", Types.LongType.get()), optional(2, "x", Types.LongType.get())))
+    val noNulls = Stats(values = Some(4L), nulls = Some(0L))
+    val file = TestFiles.data(table, Map("id" -> noNulls, "x" -> noNulls))
+    table.append(file)
+    val allNull = Stats(values = Some(4L), nulls = Some(4L))
+    val deletes = Seq("id", "x").map(c => TestFiles.equalityDeletes(table, Seq(c), stats = Map(c -> allNull)))
+    table.delete(deletes: _*)
+    assert(deletesOf(same(table), file.location()) == Set(deletes.head.location()))
+  }
+
   test("equality deletes on a decimal promoted beyond 18 digits apply to files that were indexed before") {
     val table = withColumn(Types.DecimalType.of(9, 2))
     table.append(TestFiles.data(table, Map("x" -> Stats.range(new BigDecimal("1.00"), new BigDecimal("5.00")))))
