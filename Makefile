@@ -15,6 +15,8 @@ BIN := $(VENV)/bin
 JARS := build/jars
 REPORTS := build/reports
 DBT := build/dbt
+# What runs the product, without the tools of the tests.
+READY = $(BIN)/.wheel $(JARS)/.fetched
 # Spark classes that the JVMs of tests/ share, see tests/support/archive.py. Without them, tests run but take longer.
 ARCHIVE := build/spark-classes.jsa
 # Hadoop's local file system for the tests, without a process for each file, and without defaults of YARN and MapReduce.
@@ -37,7 +39,7 @@ MAKEFLAGS += --jobs=3
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
-setup: $(BIN)/.wheel $(JARS)/.fetched $(DBT)/.installed ## everything demo and test need: .venv, jars, the built wheel
+setup: $(READY) $(DBT)/.installed ## everything demo and test need: .venv, jars, the built wheel
 
 jars: $(JARS)/.fetched ## fetch the jars of dev/jars.txt into build/jars
 
@@ -51,13 +53,13 @@ publish-local: $(BUILT) ## a Maven repository of the jars, POMs, sources and lic
 release-check: setup publish-local ## a dry run of a release in new environments: the wheel and the Maven artifacts, each prunes a query
 	$(BIN)/python dev/release_check.py
 
-demo: setup ## real flights in Iceberg: queries with the index off and on (build/demo/report.html)
+demo: $(READY) ## real flights in Iceberg: queries with the index off and on (build/demo/report.html)
 	PYTHONPATH=examples $(BIN)/python -m demo --dir build/demo --iceberg $(ICEBERG_JAR)
 
-demo-ingest: setup ## eight processes append real flights through a queue, two are killed, and the table is counted (2 minutes)
+demo-ingest: $(READY) ## eight processes append real flights through a queue, two are killed, and the table is counted (2 minutes)
 	PYTHONPATH=examples $(BIN)/python -m demo_ingest --dir build/demo-ingest --iceberg $(ICEBERG_JAR) --sqlite $(SQLITE_JAR)
 
-demo-serve: setup ## PyIceberg and Spark without our jar plan through `zonemap serve`, beside their own plans (a minute)
+demo-serve: $(READY) ## PyIceberg and Spark without our jar plan through `zonemap serve`, beside their own plans (a minute)
 	PYTHONPATH=examples $(BIN)/python -m demo_serve --dir build/demo-serve --iceberg $(ICEBERG_JAR)
 
 soak-ingest: setup ## processes that append and commit are killed and stopped, and keys expire, beside maintenance: ROUNDS=n SEED=s

@@ -18,7 +18,7 @@ private[zonemap] final case class ScanNote(subject: String, text: String, reason
 
 private[zonemap] object ScanNote {
 
-  def of(reason: AggregateReason): ScanNote = aggregates("all files read", reason)
+  def of(reason: AggregateReason): ScanNote = aggregates("all planned files read", reason)
 
   /** The line about an aggregate that Iceberg evaluated. */
   def ofIceberg(reason: AggregateReason): ScanNote = aggregates("evaluated by Iceberg", reason)

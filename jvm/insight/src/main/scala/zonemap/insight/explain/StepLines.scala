@@ -16,7 +16,7 @@ private[explain] final class StepLines(report: PlanReport, steps: Option[PlanSte
       zones ++
       report.facts.map { facts =>
         val answered = if (facts.answered.isEmpty) "" else facts.answered.mkString(" (", ", ", ")")
-        s"kept after facts: ${facts.kept}$answered${bytes(after(PlanStep.Facts(Nil).kind))}"
+        s"kept after ${facts.step}: ${facts.kept}$answered${bytes(after(PlanStep.Facts(Nil).kind))}"
       } ++
       Seq(s"predicate: ${report.predicate}") ++
       report.topK.map(bound => s"top-k bound: $bound") ++

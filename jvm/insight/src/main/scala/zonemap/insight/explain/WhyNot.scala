@@ -110,7 +110,7 @@ private[zonemap] object WhyNot {
       val parts = report.steps.toSeq.map { steps =>
         s"${ConditionEffect.count(steps.after(PlanSteps.ByPartitions).files)} after partitions"
       } ++ Seq(s"${ConditionEffect.count(report.facts.fold(report.kept)(_.evaluated))} after bounds") ++
-        report.facts.map(f => s"${ConditionEffect.count(f.kept)} after facts")
+        report.facts.map(f => s"${ConditionEffect.count(f.kept)} after ${f.step}")
       val kept = s"${ConditionEffect.count(report.kept)} of ${ConditionEffect.count(report.considered)} files kept"
       row(table, "scan", report.predicate).copy(
         became = s"${report.mode.name}, tier ${report.tier.fold("-")(_.name)}",

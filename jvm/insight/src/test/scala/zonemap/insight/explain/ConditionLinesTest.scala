@@ -117,7 +117,7 @@ class ConditionLinesTest extends SharedSession {
       val found = only(where)
       assert(found.contains("not used, CONDITION_TEXT_INSIDE") && !found.contains("would prune"), found)
     }
-    assert(lines(s"SELECT id FROM $name WHERE s = 'zzz'", "kept after facts") == Seq("kept after facts: 0"))
+    assert(lines(s"SELECT id FROM $name WHERE s = 'zzz'", "kept after evaluation") == Seq("kept after evaluation: 0"))
   }
 
   test("a condition that Spark made after it pushed filters to the scan") {

@@ -149,13 +149,13 @@ class ExplainTextTest extends SharedSession {
   test("files that single values prune are in the steps, in the history and in the metric, without a fact") {
     val query = s"SELECT * FROM $table WHERE p % 2 = 1"
     val text = explained(query)
-    assert(text.contains("kept after zones: 5,") && text.contains("kept after facts: 2,"), text)
+    assert(text.contains("kept after zones: 5,") && text.contains("kept after evaluation: 2,"), text)
     val history = sql(s"CALL zonemap.system.planned_scans(table => '$table', max_scans => 1)").collect().head
     def count(name: String): Long = history.getAs[Long](name)
     assert((count("files_after_bounds"), count("files_kept")) == ((5L, 2L)), history)
     assert(history.getAs[Seq[org.apache.spark.sql.Row]]("steps").last.getAs[Long]("files_after") == 2L, history)
     val whyNot = sql(s"CALL zonemap.system.why_not(query => '$query')").collect().head.getAs[String]("message")
-    assert(whyNot == "2 of 5 files kept: 5 after partitions, 5 after bounds, 2 after facts")
+    assert(whyNot == "2 of 5 files kept: 5 after partitions, 5 after bounds, 2 after evaluation")
   }
 
   test("a line feed in the name of a table, or in a reason, does not break a line") {
@@ -188,9 +188,9 @@ class ExplainTextTest extends SharedSession {
 
   test("reasons name the query's expressions, and no column that Spark made up") {
     val grouped = explained(s"SELECT id % 7, count(*) FROM $table WHERE id >= 10 GROUP BY id % 7")
-    assert(grouped.contains("aggregates: all files read, AGGREGATE_GROUPING ((id % "), grouped)
+    assert(grouped.contains("aggregates: all planned files read, AGGREGATE_GROUPING ((id % "), grouped)
     val aliased = explained(s"SELECT max(k) FROM (SELECT id * 2 AS k FROM $table WHERE id >= 10)")
-    assert(aliased.contains("aggregates: all files read, AGGREGATE_FUNCTION (max((id * "), aliased)
+    assert(aliased.contains("aggregates: all planned files read, AGGREGATE_FUNCTION (max((id * "), aliased)
     for (text <- Seq(grouped, aliased)) assert(!text.contains("_groupingexpression") && !text.contains("#"), text)
   }
 

@@ -146,7 +146,7 @@ private[zonemap] final case class EstimatedKey(key: RuntimeKey, hits: Option[Dou
   /** The estimate as text, before the keys are known. */
   def estimate(files: FileSet): String =
     hits.fold("") { share =>
-      s", one key is in about ${Math.max(1L, Math.round(share * files.count))} of ${files.count} files"
+      s", one ${key.ofOne} is in about ${Math.max(1L, Math.round(share * files.count))} of ${files.count} files"
     }
 }
 

@@ -66,6 +66,7 @@ private[join] final class RangeKey(key: ScanKey, range: RangeCondition) extends 
   private val passed = range.over(key.expression)
 
   override val name: String = s"the range of ${key.name}"
+  override val ofOne: String = "range"
   override val passedAs: AttributeReference = AttributeReference(name, passed.dataType)()
   override def isFor(expression: Expression): Boolean = expression.semanticEquals(passed)
 

@@ -11,6 +11,9 @@ private[zonemap] trait RuntimeKey {
   /** The key for people, unique within a scan. */
   def name: String
 
+  /** A word for one value: "key" or "range". */
+  def ofOne: String = "key"
+
   /** The column under which Spark passes the values to the scan, because it passes values of columns only. */
   def passedAs: AttributeReference
 
