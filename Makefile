@@ -34,7 +34,7 @@ PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/
 # sbt, pip and Maven run in parallel
 MAKEFLAGS += --jobs=3
 
-.PHONY: help setup jars jar wheel demo test test-jvm test-matrix test-python publish-local release-check campaign docs docs-site lint check format bench-planning bench-matrix bench-aggregates bench-dml bench-kernel bench-pruning bench-footers bench-tpch bench-atlas bench-strategies bench-stream bench-report clean tools demo-ingest demo-serve soak-ingest bench-ingest guards bench-pyiceberg bench-serve bench-load soak faults simulate soundness
+.PHONY: help setup jars jar wheel demo test test-jvm test-matrix test-python publish-local release-check campaign docs docs-site lint check format bench-planning bench-matrix bench-aggregates bench-dml bench-kernel bench-pruning bench-footers bench-tpch bench-tpcds bench-atlas bench-strategies bench-stream bench-report clean tools demo-ingest demo-serve soak-ingest bench-ingest guards bench-pyiceberg bench-serve bench-load soak faults simulate soundness
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -156,6 +156,14 @@ bench-pruning: setup ## files read by Iceberg, by the index, and at best, for ea
 bench-tpch: setup ## the 22 queries of TPC-H, tables ordered by time, by key, and shuffled (about 20 minutes)
 	$(BIN)/pip install --quiet --disable-pip-version-check -r benchmarks/tpch/requirements.txt
 	cd benchmarks && PYTHONPATH=../examples ../$(BIN)/python -m tpch ../$(call work,tpch) ../$(call result,tpch,tpch/results/tpch.json) ../$(ICEBERG_JAR) $(if $(QUICK),0.01 quick,1)
+
+bench-tpcds: setup ## the 103 statements of TPC-DS, facts ordered by date, and partitioned by month (about 40 minutes)
+	test -d build/tpcds/env || "$$(dev/find-python.sh)" -m venv build/tpcds/env
+	build/tpcds/env/bin/pip install --quiet --disable-pip-version-check -r benchmarks/tpcds/requirements.txt
+	dev/fetch-jars.sh build/tpcds/jars benchmarks/tpcds/jars.txt
+	rm -rf $(call work,tpcds)
+	build/tpcds/env/bin/python benchmarks/tpcds/generate.py $(call work,tpcds)/generated $(if $(QUICK),0.01,1)
+	cd benchmarks && PYTHONPATH=../examples ../$(BIN)/python -m tpcds ../$(call work,tpcds) ../$(call result,tpcds,tpcds/results/tpcds.json) ../$(ICEBERG_JAR) ../build/tpcds/jars/spark-sql_2.13-*-tests.jar $(if $(QUICK),quick)
 
 bench-footers: ## the footers of 1,000 imported files as evidence: requests, time and CPU, local and at 27 ms a request (2 minutes)
 	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.Footers $(call work,footers) $(call result,footers,planning/results/footers.json) $(if $(QUICK),200 1,1000 5)"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fetches every jar listed in dev/jars.txt (group:artifact:version[:classifier]) into the folder $1 with one run of
-# Maven. Jars that are already present are kept.
+# Fetches every jar listed in the file $2, dev/jars.txt by default (group:artifact:version[:classifier]), into the folder
+# $1 with one run of Maven. Jars that are already present are kept.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 into=${1:-$root/build/jars}
@@ -15,7 +15,7 @@ while IFS=: read -r group artifact version classifier; do
   echo "zonemap: fetching ${name%.jar}" >&2
   items+="<artifactItem><groupId>$group</groupId><artifactId>$artifact</artifactId><version>$version</version>"
   items+="${classifier:+<classifier>$classifier</classifier>}</artifactItem>"
-done < <(grep -vE '^[[:space:]]*(#|$)' "$root/dev/jars.txt")
+done < <(grep -vE '^[[:space:]]*(#|$)' "${2:-$root/dev/jars.txt}")
 [ -z "$items" ] && exit 0
 
 # Maven needs a project file, because its command line accepts only one artifact.

@@ -23,6 +23,7 @@ from report import (
     serve,
     stream,
     summary,
+    tpcds,
     tpch,
 )
 
@@ -34,6 +35,7 @@ SUITES = {
     kernel: "jmh/results/kernel.json",
     pruning: "pruning/results/pruning.json",
     tpch: "tpch/results/tpch.json",
+    tpcds: "tpcds/results/tpcds.json",
     atlas: "atlas/results/atlas.json",
     ingest: "ingest/results/ingest.json",
     readers: "readers/results/readers.json",

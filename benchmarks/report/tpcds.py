@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report section about the TPC-DS statements, with the index off and on."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+
+from report import pages
+
+#: Figures of a side, with their heads and forms.
+_FIGURES = (
+    ("files", "files read", lambda value: f"{value:,}"),
+    ("bytes", "MB read", lambda value: f"{value / 1e6:,.0f}"),
+    ("queryMillis", "query ms", pages.millis),
+    ("cpuMillis", "CPU ms", pages.millis),
+)
+
+
+def plot(document: dict[str, Any], path: Path) -> None:
+    """Saves the share of stock's files and of its CPU time for each statement, sorted, one line a layout."""
+    figure, all_axes = plt.subplots(1, 2, figsize=(8, 2.6), sharey=True)
+    for axes, (key, label) in zip(all_axes, (("files", "files read"), ("cpuMillis", "CPU time")), strict=True):
+        for (layout, rows), color in zip(_layouts(document).items(), (pages.OURS, pages.ORACLE), strict=False):
+            axes.plot(sorted(row["on"][key] / row["off"][key] for row in rows), color=color, label=layout)
+        axes.set_xlabel(f"statements by their share of {label}")
+    all_axes[0].set_ylabel("index / Iceberg")
+    all_axes[0].set_ylim(0)
+    all_axes[0].legend(frameon=False)
+    pages.save(figure, path)
+
+
+def section(document: dict[str, Any], image: str) -> str:
+    parts = [
+        "## TPC-DS\n",
+        f"![tpcds]({image})\n",
+        "Scale 1; the seven fact tables in 735 files. Ordered: facts are ordered by date and not partitioned. Monthly: "
+        "the same facts are partitioned by 30 days of the key of the date. The statements are those of Spark's own "
+        "tests; files and bytes are those that tasks read. Rows were equal in every run.\n",
+    ]
+    for layout, rows in _layouts(document).items():
+        total = {side: {key: sum(row[side][key] for row in rows) for key, _, _ in _FIGURES} for side in ("off", "on")}
+        lines = [("all", *_cells(total))] + [(row["statement"], *_cells(row)) for row in rows]
+        parts.append(pages.table((layout, *(head for _, head, _ in _FIGURES)), lines))
+    return "\n".join(parts)
+
+
+def _layouts(document: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    return {name: list(rows) for name, rows in groupby(document["statements"], key=lambda row: row["layout"])}
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    return [f"{form(row['off'][key])} -> {form(row['on'][key])}" for key, _, form in _FIGURES]
