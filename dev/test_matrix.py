@@ -47,6 +47,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
 ABSENT: Mapping[str, tuple[str, ...]] = {
     "4.0": (
         "Spark 4.0: SHOW PROCEDURES and DESCRIBE PROCEDURE, and the type TIME, which this Spark does not have",
+        "Spark 4.0: metadata tables from the index, if the query names no snapshot, tag or time",
         "Spark 4.0: shadow mode and `verify` compare the rows of a query only if it has a time travel",
     )
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support import plans, product, tables
 from support.compare import assert_rows_equal_off_on, explain
-from support.session import STOCK
+from support.session import SPARK, STOCK
 
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
 
@@ -145,8 +145,9 @@ def test_a_text_condition_that_no_fact_tells_of_leaves_the_scan_as_it_is(spark) 
     table = tables.create(spark, "lake.facts.texts", COLUMNS)
     insert(spark, table, 0, 2)
     build(spark, table, "ngrams(message)")
-    assert plans.scan_names(spark.sql(f"SELECT * FROM {table} WHERE user_id LIKE '%none%'")) == [table]
-    assert plans.scan_names(spark.sql(f"SELECT * FROM {table} WHERE message LIKE '%none%'")) != [table]
+    if SPARK >= (4, 1):  # on Spark 4.0 the table of each scan is replaced by one that is pinned to a snapshot
+        assert plans.scan_names(spark.sql(f"SELECT * FROM {table} WHERE user_id LIKE '%none%'")) == [table]
+        assert plans.scan_names(spark.sql(f"SELECT * FROM {table} WHERE message LIKE '%none%'")) != [table]
     assert "CONDITION_TEXT_INSIDE" in explain(spark, f"SELECT * FROM {table} WHERE user_id LIKE '%none%'")
 
 

@@ -313,6 +313,27 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
     assert(!asked(Some(10), (1000L to 1600L): _*), "too many combinations")
   }
 
+  test("conditions on the spans of all their columns, not of some (S194)") {
+    val (a, b) = (ColumnRef(1, LongType, "a"), ColumnRef(2, LongType, "b"))
+    val never = Evaluated(
+      Seq(a, b),
+      new RowCondition("never", "never") {
+        override val isBounded: Boolean = true
+        override protected def evaluate(values: Seq[ZoneValue]): Boolean = true
+        override protected def evaluateWithin(found: Seq[ColumnSpan]): Boolean = false
+      }
+    )
+    def asked(known: ColumnRef*) = {
+      val facts = new FactLookup {
+        override def find(column: ColumnId, kind: FactKind): Option[Fact] = None
+        override def span(column: ColumnRef): Option[ColumnSpan] =
+          Option.when(known.contains(column))(ColumnSpan.of(LongValue(1)))
+      }
+      FactEvaluator.of(never, Set.empty).exists(_.excludes(facts, _ => Match.Some))
+    }
+    assert(asked(a, b) && !asked(a) && !asked(b))
+  }
+
   test("bounds of zones tell nothing of conditions that have to be evaluated, nor is one taken for another") {
     val n = ColumnRef(1, LongType, "n")
     val point = ColumnBounds(ZoneValues.ofLong(5), ZoneValues.ofLong(5), tight = true, Presence.None, Presence.None)

@@ -33,12 +33,8 @@ private[zonemap] object SwapReason {
         "METADATA_TOO_LARGE",
         s"the rows of $files files are more than the driver makes from the index for a metadata table")
 
-  case object MetadataOff
-      extends SwapReason(
-        "METADATA_OFF",
-        "metadata tables are not answered from the index, because spark.sql.zonemap.metadataTables.enabled is false " +
-          "or shadow mode is on"
-      )
+  final case class MetadataOff(why: String)
+      extends SwapReason("METADATA_OFF", s"the metadata table is not answered from the index: $why")
 
   /** The index does not answer a metadata table, for the reason for which it would plan no scan of the snapshot. */
   final case class NoIndex(reason: StockReason) extends SwapReason(reason.code, reason.message)
@@ -54,9 +50,9 @@ private[zonemap] object SwapReason {
       ("The query reads columns of a metadata table that the index does not hold, such as `readable_metrics`, or the " +
         "time of the last update of files of format version 1."),
     MetadataTooLarge(0).code -> "The query reads more values of single files than the driver makes from the index.",
-    MetadataOff.code ->
+    MetadataOff("").code ->
       ("The query reads a metadata table while `spark.sql.zonemap.metadataTables.enabled` is false or shadow mode is " +
-        "on."),
+        "on, with read options, or on Spark 4.0 without `VERSION AS OF` a snapshot or a tag, or `TIMESTAMP AS OF`."),
     NotPlannedYet.code -> "EXPLAIN shows a scan whose files have not been planned, neither from the index nor by Iceberg.",
     NotAQueryScan.code ->
       ("The target of a DELETE, UPDATE or MERGE while `spark.sql.zonemap.rowLevel.enabled` is false, or a target " +

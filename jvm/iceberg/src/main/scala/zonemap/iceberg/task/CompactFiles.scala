@@ -91,9 +91,6 @@ private[task] final class CompactFiles(
   private def isAscending(offsets: Array[Long]): Boolean =
     (1 until offsets.length).forall(i => offsets(i) > offsets(i - 1))
 
-  /** The split offsets of a file; null if it has none, or none that Iceberg believes. */
-  private def splitOffsets(row: Int): Array[Long] = {
-    val stored = if (isAlike) offsetsOfAll else segment.splitOffsets(row)
-    if (stored != null && stored.length > 0 && stored(stored.length - 1) < sizeBytes(row)) stored else null
-  }
+  /** The split offsets of a file as its `DataFile` gives them: null if it has none, or none that Iceberg believes. */
+  private def splitOffsets(row: Int): Array[Long] = if (isAlike) offsetsOfAll else segment.splitOffsets(row)
 }

@@ -184,23 +184,18 @@ private[zonemap] final class ExactColumn(segment: Segment, column: ColumnRef, tr
   def span(row: Int): Option[ColumnSpan] =
     constant(row) match {
       case Some(value) => value.map(ColumnSpan.of)
-      case None        => known(row).flatMap(spanWithin(_, row))
+      case None        => known(row).map(spanWithin(_, row))
     }
 
-  private def spanWithin(bounds: BoundsColumn, row: Int): Option[ColumnSpan] =
-    if (bounds.nulls(row) == Presence.All) Some(ColumnSpan.OnlyNull)
-    else {
-      val (lower, upper) = (bounds.lower(row), bounds.upper(row))
-      val isInverted = lower != null && upper != null && lower.compare(upper) > 0
-      Option.when(!isInverted) {
-        ColumnSpan(
-          lower,
-          upper,
-          hasValues = true,
-          hasNulls = bounds.nulls(row) != Presence.None,
-          hasNaN = mayHoldNaN(bounds, row))
-      }
-    }
+  private def spanWithin(bounds: BoundsColumn, row: Int): ColumnSpan =
+    if (bounds.nulls(row) == Presence.All) ColumnSpan.OnlyNull
+    else
+      ColumnSpan(
+        bounds.lower(row),
+        bounds.upper(row),
+        hasValues = true,
+        hasNulls = bounds.nulls(row) != Presence.None,
+        hasNaN = mayHoldNaN(bounds, row))
 
   private def mayHoldNaN(bounds: BoundsColumn, row: Int): Boolean =
     bounds.columnType.mayHoldNaN && bounds.nans(row) != Presence.None

@@ -66,6 +66,17 @@ class CompactTasksTest extends AnyFunSuite with OwnProcess {
     }
   }
 
+  test("pieces of one file that do not touch stay two splits of a group") {
+    val table = TestTable.create(Columns)
+    val offsets = Seq(4L, 60004L, 140004L).map(Long.box).asJava
+    val change = (builder: DataFiles.Builder) => { builder.withFileSizeInBytes(170004).withSplitOffsets(offsets): Unit }
+    table.append(TestFiles.data(table, Map("id" -> Stats.range(1L, 9L)), change = change))
+    val Seq(mine, stock) = Seq(Compact, Plain).map { settings =>
+      groups(tasks(table, settings, Expressions.alwaysTrue()), 100000, 10, 0).map(received).map(fields)
+    }
+    assert(mine == stock && mine.map(_.size).contains(4), mine)
+  }
+
   test("random tables with deletes of format version 2 and 3: the groups are equal as lists") {
     var compact = 0
     (0 until 12).foreach { n =>
@@ -122,7 +133,13 @@ class CompactTasksTest extends AnyFunSuite with OwnProcess {
 
   test("tasks need neither the store nor an undamaged segment any more, in memory or in the store") {
     val table = TestTable.create(Columns, PartitionSpec.builderFor(_).identity("p").build())
-    table.append((0 until 700).map(i => file(table, new Rng(i.toLong))): _*)
+    // long paths, so that one block of them is a small part of all, which one read would retain
+    def long(rng: Rng) =
+      (0 until 40).map(_ => rng.int(1 << 30).toHexString).mkString("mem://lake/data/", "", ".parquet")
+    table.append((0 until 700).map { i =>
+      val rng = new Rng(i.toLong)
+      DataFiles.builder(table.spec).copy(file(table, rng)).withPath(long(rng)).build()
+    }: _*)
     Planning.build(table)
     val expected = Planning.stock(table).map(_.file().location()).sorted
     Seq(false, true).foreach { cold =>

@@ -48,6 +48,9 @@ final class TestTable(val operations: MemoryTableOperations, val name: String) {
   /** Commits files as an import or another engine does. */
   def appendOfUnknownWriter(files: DataFile*): Snapshot = commit(files, identity)
 
+  /** Commits files as a committer of append ingestion does. */
+  def appendOfIngest(files: DataFile*): Snapshot = commit(files, _.set("zonemap.ingest.pointer", "tests"))
+
   private def commit(files: Seq[DataFile], mark: AppendFiles => AppendFiles): Snapshot = {
     val append = mark(load().newFastAppend())
     files.foreach(append.appendFile)

@@ -35,7 +35,7 @@ object Remedies {
     "FOREIGN_PLANNER" -> "Query the table itself; for a REST table that its server plans: nothing.",
     "METADATA_COLUMNS" -> "Select other columns, if the query does not need {columns}.",
     "METADATA_TOO_LARGE" -> "Aggregate the metadata table partitions instead, or select fewer columns.",
-    "METADATA_OFF" -> "Set spark.sql.zonemap.metadataTables.enabled to true, and spark.sql.zonemap.shadow.enabled to false.",
+    "METADATA_OFF" -> "Do what the reason names: set the conf, read without options, or name the snapshot on Spark 4.0.",
     "NOT_A_QUERY_SCAN" -> "Set spark.sql.zonemap.rowLevel.enabled to true.",
     "NOT_PLANNED_YET" -> "Look at EXPLAIN after the query ran."
   )

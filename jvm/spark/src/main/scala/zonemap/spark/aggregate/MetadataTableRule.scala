@@ -68,7 +68,8 @@ private[zonemap] final class MetadataTableRule(tables: PlannableTables) extends 
         Either.cond(
           ZoneMapRelation.isPinned(relation, table),
           new ZoneMapTable(tables.pinned(table, inner, settings)),
-          SwapReason.MetadataOff)
+          SwapReason.MetadataOff("the read has options, or does not name its snapshot on Spark 4.0")
+        )
     }
 }
 

@@ -24,7 +24,8 @@ private[zonemap] final class PlannableTables(process: SparkProcess) {
   /** Like [[decide]], for the table that a metadata table is of. */
   def decideForMetadata(table: SparkTable, options: CaseInsensitiveStringMap): SwapDecision =
     decide(tableOfMetadata(table), table, options) { conf =>
-      Option.when(!conf.metadataTables || conf.planner.shadow)(SwapReason.MetadataOff)
+      if (!conf.metadataTables) Some(SwapReason.MetadataOff("spark.sql.zonemap.metadataTables.enabled is false"))
+      else Option.when(conf.planner.shadow)(SwapReason.MetadataOff("spark.sql.zonemap.shadow.enabled is true"))
     }
 
   /** @param refused why a table that can be planned is left, by the confs of the query */
