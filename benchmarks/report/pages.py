@@ -44,6 +44,11 @@ def plot_plans(
     save(figure, path)
 
 
+def by_layout(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Returns the rows of a result by the layout of their tables, in the order of the result."""
+    return {name: list(found) for name, found in itertools.groupby(rows, key=lambda row: row["layout"])}
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Returns a Markdown table; all columns except the first are right-aligned."""
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,9 @@ def plot(document: dict[str, Any], path: Path) -> None:
     """Saves the share of stock's files and of its CPU time for each statement, sorted, one line a layout."""
     figure, all_axes = plt.subplots(1, 2, figsize=(8, 2.6), sharey=True)
     for axes, (key, label) in zip(all_axes, (("files", "files read"), ("cpuMillis", "CPU time")), strict=True):
-        for (layout, rows), color in zip(_layouts(document).items(), (pages.OURS, pages.ORACLE), strict=False):
+        for (layout, rows), color in zip(
+            pages.by_layout(document["statements"]).items(), (pages.OURS, pages.ORACLE), strict=False
+        ):
             axes.plot(sorted(row["on"][key] / row["off"][key] for row in rows), color=color, label=layout)
         axes.set_xlabel(f"statements by their share of {label}")
     all_axes[0].set_ylabel("index / Iceberg")
@@ -41,15 +42,11 @@ def section(document: dict[str, Any], image: str) -> str:
         "the same facts are partitioned by 30 days of the key of the date. The statements are those of Spark's own "
         "tests; files and bytes are those that tasks read. Rows were equal in every run.\n",
     ]
-    for layout, rows in _layouts(document).items():
+    for layout, rows in pages.by_layout(document["statements"]).items():
         total = {side: {key: sum(row[side][key] for row in rows) for key, _, _ in _FIGURES} for side in ("off", "on")}
         lines = [("all", *_cells(total))] + [(row["statement"], *_cells(row)) for row in rows]
         parts.append(pages.table((layout, *(head for _, head, _ in _FIGURES)), lines))
     return "\n".join(parts)
-
-
-def _layouts(document: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    return {name: list(rows) for name, rows in groupby(document["statements"], key=lambda row: row["layout"])}
 
 
 def _cells(row: dict[str, Any]) -> list[str]:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from report import pages
 
 
 def plot(document: dict[str, Any], path: Path) -> None:
-    layouts = {name: list(rows) for name, rows in groupby(document["queries"], key=lambda row: row["layout"])}
+    layouts = pages.by_layout(document["queries"])
     figure, all_axes = plt.subplots(len(layouts), 1, figsize=(8, 2.2 * len(layouts)), sharex=True)
     for axes, (layout, rows) in zip(all_axes, layouts.items(), strict=True):
         places = range(len(rows))
@@ -36,7 +35,7 @@ def section(document: dict[str, Any], image: str) -> str:
         "as a stream leaves them. Loaded: ordered by key, as a bulk load leaves them. Shuffled: all files span the "
         "same values, and none can be left out. Rows were equal in every run.\n",
     ]
-    for layout, rows in groupby(document["queries"], key=lambda row: row["layout"]):
+    for layout, rows in pages.by_layout(document["queries"]).items():
         lines = [
             (
                 row["query"],
@@ -53,10 +52,7 @@ def section(document: dict[str, Any], image: str) -> str:
             )
             for row in rows
         ]
-        total = {
-            side: sum(row[side]["queryMillis"] for row in document["queries"] if row["layout"] == layout)
-            for side in ("off", "on")
-        }
+        total = {side: sum(row[side]["queryMillis"] for row in rows) for side in ("off", "on")}
         parts.append(
             pages.table(
                 (layout, "files planned", "lineitem files read", "MB planned", "planning ms", "query ms"), lines

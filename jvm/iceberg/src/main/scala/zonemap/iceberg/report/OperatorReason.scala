@@ -43,7 +43,9 @@ object OperatorReason {
   case object JoinCondition
       extends OperatorReason(
         "JOIN_CONDITION",
-        "it compares no column of this table, and no expression of one that prunes in filters, with the other side by =, <, <=, > or >=")
+        "it compares no column of this table, and no expression of one that prunes in filters, with the other side by " +
+          "=, <, <=, > or >="
+      )
 
   /** @param why the reason why Spark broadcasts no keys to this side */
   final case class JoinNotBroadcast(column: String, why: String)
@@ -110,7 +112,9 @@ object OperatorReason {
     JoinType("").code ->
       ("An outer or anti join retains all rows of this table, or an anti join or EXISTS only compares with its rows; " +
         "keys prune none of its files."),
-    JoinCondition.code -> "The join has no condition `key = key`, and none with `<`, `<=`, `>` or `>=`, whose one side is a column of this table or an expression of one that prunes in filters.",
+    JoinCondition.code ->
+      ("The join has no condition `key = key`, and none with `<`, `<=`, `>` or `>=`, whose one side is a column of " +
+        "this table or an expression of one that prunes in filters."),
     JoinNotBroadcast("", "").code ->
       "Spark does not broadcast the other side: it is too large, a hint selects another join, or the type of the join forbids it.",
     JoinBroadcastSide(

@@ -149,8 +149,7 @@ private[zonemap] final class DeleteMatcher(
         val deletesNull = nullsOf(delete, id)
         val dataNulls = column.nulls(row)
         if (mayHoldNull(dataNulls) && mayHoldNull(deletesNull)) true
-        else if (dataNulls == Presence.All && deletesNull == Presence.None) isRequired(id)
-        else if (deletesNull == Presence.All && dataNulls == Presence.None) isRequired(id)
+        else if (areAllAndNone(dataNulls, deletesNull) || areAllAndNone(deletesNull, dataNulls)) isRequired(id)
         else rangesMayMeet(id, columnType, delete, column, row)
       case _ => true
     }
@@ -185,6 +184,9 @@ private[zonemap] final class DeleteMatcher(
       case _                        => Presence.Some
     }
   }
+
+  private def areAllAndNone(some: Presence, others: Presence): Boolean =
+    some == Presence.All && others == Presence.None
 
   private def mayHoldNull(presence: Presence): Boolean = presence != Presence.None
 
