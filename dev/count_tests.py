@@ -12,6 +12,8 @@ from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
 
+MOST_TEXT = 600
+
 
 def count(report: Path) -> tuple[Counter[str], list[str]]:
     """Returns the outcomes of a report's test cases and the names of failed ones; an unreadable report is a failure."""
@@ -25,7 +27,7 @@ def count(report: Path) -> tuple[Counter[str], list[str]]:
         tags = {child.tag for child in case}
         if tags & {"failure", "error"}:
             outcomes["failed"] += 1
-            failed.append(f"{case.get('classname', '')}.{case.get('name', '')}")
+            failed.append(f"{case.get('classname', '')}.{case.get('name', '')}{message(case)}")
         elif "skipped" in tags:
             outcomes["skipped"] += 1
         else:
@@ -35,6 +37,13 @@ def count(report: Path) -> tuple[Counter[str], list[str]]:
         outcomes["failed"] += 1
         failed.append(f"{report.name}: an error outside its test cases")
     return outcomes, failed
+
+
+def message(case: ElementTree.Element) -> str:
+    """Returns the message of a failed test case on lines of its own, cut to MOST_TEXT characters."""
+    texts = [child.get("message") or child.text or "" for child in case if child.tag in ("failure", "error")]
+    text = next((text.strip() for text in texts if text.strip()), "")[:MOST_TEXT]
+    return "".join(f"\n    {line}" for line in text.splitlines())
 
 
 def suite_errors(suite: ElementTree.Element) -> int:

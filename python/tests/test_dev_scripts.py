@@ -46,6 +46,14 @@ def test_count_tests(tmp_path: Path, reports: list[str], last: str, code: int) -
     assert answer.returncode == code
 
 
+def test_count_tests_prints_why_a_test_failed(tmp_path: Path) -> None:
+    case = '<testcase classname="a" name="f"><failure message="1 did not equal 2&#10;runs: 0"/></testcase>'
+    (tmp_path / "r.xml").write_text(f"<testsuite>{case}</testsuite>")
+    command = [sys.executable, str(ROOT / "dev" / "count_tests.py"), str(tmp_path)]
+    printed = subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
+    assert printed == ["FAILED a.f", "    1 did not equal 2", "    runs: 0", "0 passed, 1 failed"]
+
+
 def _folders_with_tests() -> set[str]:
     return {path.parent.name for path in (ROOT / "tests").glob("*/test_*.py")}
 
