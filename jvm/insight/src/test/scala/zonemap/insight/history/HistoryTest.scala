@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.insight.history
 
+import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.execution.SQLExecution
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart
 
 import zonemap.iceberg.report.{CountedStep, CountedSteps, FileTotal, PlanStep}
 import zonemap.iceberg.testing.LoggedWarnings
@@ -147,6 +149,23 @@ class HistoryTest extends SharedSession {
     assert(runs(table).head == 1 && newest(table).getAs[Long]("files_kept") == 2, "answered from the index")
     sql(s"INSERT INTO $table SELECT id + 100, p, s FROM $table WHERE id = 44")
     assert(runs(table).head == 1, "a command that reads the table")
+  }
+
+  test("runs: a query counts though Spark's listeners are late") {
+    val table = built("history_late")
+    // delays all listeners of the queue, and so the end of the execution that has started
+    val slow = new SparkListener {
+      override def onOtherEvent(event: SparkListenerEvent): Unit =
+        event match {
+          case _: SparkListenerSQLExecutionStart => Thread.sleep(2000)
+          case _                                 => ()
+        }
+    }
+    spark.sparkContext.addSparkListener(slow)
+    try {
+      sql(s"SELECT * FROM $table WHERE id = 33").collect()
+      assert(runs(table) == Seq(1))
+    } finally spark.sparkContext.removeSparkListener(slow)
   }
 
   test("runs: adaptive execution plans the stages of a query again, and its scans run once") {

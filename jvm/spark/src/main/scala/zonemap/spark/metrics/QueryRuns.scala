@@ -3,18 +3,20 @@ package zonemap.spark.metrics
 
 import java.lang.ref.WeakReference
 import java.util.{Collections, IdentityHashMap}
+import java.util.concurrent.{CountDownLatch, TimeUnit}
 
 import scala.util.Try
 
 import org.apache.iceberg.spark.source.SparkTable
 import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
-import org.apache.spark.sql.execution.{LocalTableScanExec, QueryExecution, SQLExecution, SparkPlan}
+import org.apache.spark.sql.execution.{LocalTableScanExec, QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
-import org.apache.spark.sql.execution.ui.{SparkListenerSQLExecutionEnd, SparkListenerSQLExecutionStart}
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
 import org.apache.spark.sql.internal.SQLConf
+import org.slf4j.LoggerFactory
 
 import zonemap.iceberg.plan.ZoneMapTable
 import zonemap.iceberg.report.PlanReport
@@ -34,9 +36,6 @@ private[zonemap] final class QueryRuns(process: SparkProcess) extends SparkListe
 
   @volatile private var listensTo = new WeakReference[SparkContext](null)
 
-  /** The newest execution whose start this listener has seen. Guarded by this object's lock. */
-  private var newestStarted = -1L
-
   /** Listens to an application, if this listener does not yet. */
   def listenTo(context: SparkContext): Unit =
     if (listensTo.get ne context) synchronized {
@@ -46,33 +45,23 @@ private[zonemap] final class QueryRuns(process: SparkProcess) extends SparkListe
       }
     }
 
-  /**
-   * Waits until the executions are counted that ended before the caller's own began, which Spark's events tell in their
-   * order; for [[MostWaitMillis]] at most. Does nothing outside an execution.
-   */
+  /** Waits until the executions are counted that have ended; logs it if Spark's listeners are too late for that. */
   def await(context: SparkContext): Unit =
-    Option(context.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)).flatMap(_.toLongOption).foreach { own =>
-      val deadline = System.nanoTime() + MostWaitMillis * 1000000
-      synchronized {
-        var left = MostWaitMillis
-        while (newestStarted < own && left > 0 && (listensTo.get eq context)) {
-          wait(left)
-          left = (deadline - System.nanoTime()) / 1000000
-        }
-      }
+    if (listensTo.get eq context) {
+      val mark = new Mark
+      SparkEvents.post(context, mark)
+      if (!mark.isSeen.await(MostWaitSeconds, TimeUnit.SECONDS))
+        log.warn(
+          s"Zonemap: the newest runs of queries are not counted yet: Spark's listeners are $MostWaitSeconds s late.")
     }
 
   override def onOtherEvent(event: SparkListenerEvent): Unit =
     event match {
-      case start: SparkListenerSQLExecutionStart =>
-        synchronized {
-          newestStarted = newestStarted.max(start.executionId)
-          notifyAll()
-        }
+      case mark: Mark => mark.isSeen.countDown()
       case end: SparkListenerSQLExecutionEnd =>
         Guarded.orNothing[Unit]("a count of its runs") {
           // a query whose analysis or planning failed has no plan, and has told its error
-          Option(QueryEnd.query(end))
+          Option(SparkEvents.query(end))
             .filterNot(isOfCheck)
             .flatMap(query => Try(query.executedPlan).toOption)
             .foreach(count(_, isCached = false))
@@ -120,5 +109,13 @@ private[zonemap] object QueryRuns {
   /** Whether this thread plans a query that zonemap itself runs, to compare its rows. */
   def isCheck: Boolean = SQLConf.get.contains(CheckMark)
 
-  private val MostWaitMillis = 5000L
+  private val log = LoggerFactory.getLogger("zonemap.planner")
+
+  private val MostWaitSeconds = 30L
+
+  /** An event behind which the executions that ended before are counted. */
+  private final class Mark extends SparkListenerEvent {
+    val isSeen = new CountDownLatch(1)
+    override def logEvent: Boolean = false
+  }
 }
