@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.server
 
+import java.net.BindException
 import java.util.concurrent.CountDownLatch
 
 import scala.util.control.NonFatal
@@ -39,6 +40,9 @@ private[zonemap] object ServeProcess {
         server.close()
         0
       } catch {
+        case taken: BindException =>
+          Console.err.println(s"zonemap: Cannot listen at the address: ${taken.getMessage}. Change --host or --port.")
+          2
         case NonFatal(e) =>
           Console.err.println(s"zonemap: ${e.getMessage}")
           2

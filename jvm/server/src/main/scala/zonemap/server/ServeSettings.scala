@@ -4,7 +4,7 @@ package zonemap.server
 import java.io.File
 import java.net.{InetAddress, InetSocketAddress}
 import java.nio.charset.StandardCharsets.UTF_8
-import java.security.{KeyStore, MessageDigest, SecureRandom}
+import java.security.{KeyStore, KeyStoreException, MessageDigest, SecureRandom}
 import javax.net.ssl.{KeyManagerFactory, SSLContext}
 
 import scala.jdk.CollectionConverters._
@@ -89,7 +89,9 @@ private[server] object ServeSettings {
   }
 
   /** The server's side of TLS, with the key and the certificates of a key store. */
-  private def tlsOf(file: String, password: String): SSLContext =
+  private def tlsOf(file: String, password: String): SSLContext = {
+    if (password.isEmpty)
+      refuse(s"Cannot open the key store '$file': its password is missing. Set ZONEMAP_SERVE_KEYSTORE_PASSWORD.")
     try {
       val keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm)
       keys.init(KeyStore.getInstance(new File(file), password.toCharArray), password.toCharArray)
@@ -97,10 +99,15 @@ private[server] object ServeSettings {
       context.init(keys.getKeyManagers, null, null)
       context
     } catch {
+      case _: KeyStoreException =>
+        refuse(
+          s"Cannot use '$file' as a key store: it is neither a PKCS #12 nor a JKS file. `openssl pkcs12 -export -in " +
+            "cert.pem -inkey key.pem -out server.p12` makes one of files in PEM format.")
       case NonFatal(e) =>
         refuse(
           s"Cannot read the key store '$file' with the password in ZONEMAP_SERVE_KEYSTORE_PASSWORD: ${e.getMessage}")
     }
+  }
 
   private def refuse(message: String): Nothing = throw new IllegalArgumentException(message)
 

@@ -121,6 +121,11 @@ class PlanServerTest extends AnyFunSuite {
         s""""keystore-password":"$password"}""")
     val refused = intercept[IllegalArgumentException](found("another")).getMessage
     assert(refused.contains("ZONEMAP_SERVE_KEYSTORE_PASSWORD") && !refused.contains("another"))
+    assert(intercept[IllegalArgumentException](found("")).getMessage.contains("its password is missing"))
+    val pem = Files.writeString(folder.resolve("server.pem"), "-----BEGIN CERTIFICATE-----\n").toString
+    val notStore = intercept[IllegalArgumentException](
+      settings(s"""{"catalog":{"type":"hadoop"},"tls-keystore":"$pem","keystore-password":"secret-1"}""")).getMessage
+    assert(notStore.contains("neither a PKCS #12 nor a JKS file") && !notStore.contains("secret-1"))
     val trusted = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm)
     trusted.init(KeyStore.getInstance(file.toFile, "opens-the-store".toCharArray))
     val context = SSLContext.getInstance("TLS")
