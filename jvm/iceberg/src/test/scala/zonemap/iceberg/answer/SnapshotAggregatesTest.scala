@@ -183,6 +183,10 @@ class SnapshotAggregatesTest extends AnyFunSuite with FewColumns with Seeded {
     val atLeast5 = Compare(p, CompareOp.GtEq, ZoneValues.ofLong(5))
     assert(answer(byP(Int.box(6) -> Stats.range(5, 6)), filter = atLeast5).isDefined)
     assert(answer(byP(Int.box(1) -> Stats.range(5, 6)), filter = atLeast5).isEmpty)
+    // the partition alone does not leave such a file out
+    val either = Predicate.or(atLeast5, from(100))
+    assert(answer(byP(Int.box(6) -> Stats.range(5, 6)), filter = either).isDefined)
+    assert(answer(byP(Int.box(1) -> Stats.range(5, 6)), filter = either).isEmpty)
   }
 
   test("groups: every file must be of one, and there is a limit") {

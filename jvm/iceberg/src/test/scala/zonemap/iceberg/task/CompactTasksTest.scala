@@ -136,7 +136,7 @@ class CompactTasksTest extends AnyFunSuite with OwnProcess {
     // long paths, so that one block of them is a small part of all, which one read would retain
     def long(rng: Rng) =
       (0 until 40).map(_ => rng.int(1 << 30).toHexString).mkString("mem://lake/data/", "", ".parquet")
-    table.append((0 until 700).map { i =>
+    table.append((0 until 5000).map { i =>
       val rng = new Rng(i.toLong)
       DataFiles.builder(table.spec).copy(file(table, rng)).withPath(long(rng)).build()
     }: _*)
