@@ -43,6 +43,11 @@ private[zonemap] object ServeProcess {
         case taken: BindException =>
           Console.err.println(s"zonemap: Cannot listen at the address: ${taken.getMessage}. Change --host or --port.")
           2
+        case missing: NoClassDefFoundError =>
+          Console.err.println(
+            s"zonemap: Cannot start without the class ${missing.getMessage}. Add --iceberg VERSION, or name the jar of " +
+              "Iceberg's Spark runtime in spark.jars.")
+          2
         case NonFatal(e) =>
           Console.err.println(s"zonemap: ${e.getMessage}")
           2

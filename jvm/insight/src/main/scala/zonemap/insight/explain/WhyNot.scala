@@ -107,10 +107,14 @@ private[zonemap] object WhyNot {
       }
 
     private def scanRow(report: PlanReport): WhyNotRow = {
+      val byBounds = report.steps.fold(report.facts.fold(report.kept)(_.evaluated)) {
+        _.after(PlanSteps.ByPartitions ++ PlanSteps.ByBounds).files
+      }
       val parts = report.steps.toSeq.map { steps =>
         s"${ConditionEffect.count(steps.after(PlanSteps.ByPartitions).files)} after partitions"
-      } ++ Seq(s"${ConditionEffect.count(report.facts.fold(report.kept)(_.evaluated))} after bounds") ++
-        report.facts.map(f => s"${ConditionEffect.count(f.kept)} after ${f.step}")
+      } ++ Seq(s"${ConditionEffect.count(byBounds)} after bounds") ++
+        report.facts.map(f => s"${ConditionEffect.count(f.kept)} after ${f.step}") ++
+        report.limit.map(_ => s"${ConditionEffect.count(report.kept)} after the LIMIT")
       val kept = s"${ConditionEffect.count(report.kept)} of ${ConditionEffect.count(report.considered)} files kept"
       row(table, "scan", report.predicate).copy(
         became = s"${report.mode.name}, tier ${report.tier.fold("-")(_.name)}",

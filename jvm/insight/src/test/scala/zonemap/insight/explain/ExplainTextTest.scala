@@ -156,6 +156,11 @@ class ExplainTextTest extends SharedSession {
     assert(history.getAs[Seq[org.apache.spark.sql.Row]]("steps").last.getAs[Long]("files_after") == 2L, history)
     val whyNot = sql(s"CALL zonemap.system.why_not(query => '$query')").collect().head.getAs[String]("message")
     assert(whyNot == "2 of 5 files kept: 5 after partitions, 5 after bounds, 2 after evaluation")
+    val limited = sql(s"CALL zonemap.system.why_not(query => 'SELECT * FROM $table WHERE id >= 20 LIMIT 3')")
+      .collect()
+      .head
+      .getAs[String]("message")
+    assert(limited == "1 of 5 files kept: 5 after partitions, 3 after bounds, 1 after the LIMIT")
   }
 
   test("a line feed in the name of a table, or in a reason, does not break a line") {

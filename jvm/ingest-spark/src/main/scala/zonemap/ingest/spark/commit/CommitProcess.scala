@@ -45,6 +45,11 @@ private[zonemap] object CommitProcess extends Logging {
         case e: IllegalArgumentException =>
           Console.err.println(s"zonemap: ${e.getMessage}")
           2
+        case missing: NoClassDefFoundError =>
+          Console.err.println(
+            s"zonemap: Cannot start without the class ${missing.getMessage}. Add --iceberg VERSION, or name the jar of " +
+              "Iceberg's Spark runtime in spark.jars.")
+          2
       }
     System.exit(code)
   }
