@@ -33,13 +33,16 @@ final private[eval] class FactLeaf(leaf: Leaf, work: FactWorkLimit) {
       case _: KnownValues | _: KnownRanges => FactLeaf.cells(fact).forall(isExcludedFor(fact.columnType, _))
       case bloom: ValueBloom => pointHashes(bloom.columnType).exists(_.forall(h => work.spend() && !bloom.mayHold(h)))
       case grams: NGramBloom =>
-        textGrams.exists(_.forall(text => work.spend(text.length.toLong) && !text.forall(grams.mayHold)))
+        textGrams.exists(_.forall { runs =>
+          work.spend(runs.iterator.map(_.length.toLong).sum) && !runs.forall(_.exists(grams.mayHold))
+        })
     })
 
   /** True if it is proven that a row with this cell, stored as type `stored`, does not match. */
   def isExcludedFor(stored: ColumnType, cell: Cell): Boolean = work.spend() && ((leaf, cell) match {
-    case (Contains(_, parts), Cell.Value(text: BytesValue)) => !parts.forall(work.mayHold(text.bytes, _))
-    case (_: Contains, _: Cell.Value)                       => false
+    case (Contains(_, parts, ignoresCase), Cell.Value(text: BytesValue)) =>
+      !parts.forall(work.mayHold(text.bytes, _, ignoresCase))
+    case (_: Contains, _: Cell.Value) => false
     case _ =>
       ruleFor(stored).exists { rule =>
         val answer = cell match {
@@ -67,9 +70,9 @@ final private[eval] class FactLeaf(leaf: Leaf, work: FactWorkLimit) {
     hashes(stored)
   }
 
-  /** For each alternative, the n-grams that every matching text contains. */
-  private lazy val textGrams: Option[Seq[Array[Long]]] =
-    FactLeaf.texts(leaf).map(_.map(_.flatMap(FactHashes.grams).toArray))
+  /** For each alternative, the n-grams of which every matching text contains one variant each. */
+  private lazy val textGrams: Option[Seq[Array[Array[Long]]]] =
+    FactLeaf.texts(leaf).map(_.map(_.flatMap(FactHashes.grams(_, FactLeaf.ignoresCase(leaf))).toArray))
 }
 
 /** A value, or a range of values, that a row may hold in a column. */
@@ -122,12 +125,17 @@ private[eval] object FactLeaf {
    */
   private def texts(leaf: Leaf): Option[Seq[Seq[BytesValue]]] = {
     val alternatives = (leaf, leaf.column.columnType) match {
-      case (Contains(_, parts), StringType)    => Some(Seq(parts))
+      case (Contains(_, parts, _), StringType) => Some(Seq(parts))
       case (StartsWith(_, prefix), StringType) => Some(Seq(Seq(prefix)))
       case (_, StringType)                     => points(leaf).map(_.collect { case text: BytesValue => Seq(text) })
       case _                                   => None
     }
     alternatives.filter(_.forall(_.exists(_.bytes.length >= FactHashes.GramBytes)))
+  }
+
+  private def ignoresCase(leaf: Leaf): Boolean = leaf match {
+    case Contains(_, _, ignored) => ignored
+    case _                       => false
   }
 
   private def literals(leaf: Leaf): Iterator[ZoneValue] = leaf match {
@@ -140,7 +148,7 @@ private[eval] object FactLeaf {
     case StartsWith(_, prefix)          => Iterator(prefix)
     case NotStartsWith(_, prefix)       => Iterator(prefix)
     case NotStartsWithOrNull(_, prefix) => Iterator(prefix)
-    case Contains(_, parts)             => parts.iterator
+    case Contains(_, parts, _)          => parts.iterator
     case _                              => Iterator.empty
   }
 

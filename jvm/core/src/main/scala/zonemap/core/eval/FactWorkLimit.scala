@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.core.eval
 
-import zonemap.core.value.BytesValue
+import zonemap.core.value.{AsciiCase, BytesValue}
 
 /**
  * The work that one plan may spend on the evaluation of facts, in steps of about a nanosecond. Once it is spent, no fact
@@ -19,9 +19,10 @@ final private[eval] class FactWorkLimit(most: Long = FactWorkLimit.MostSteps) {
     spent <= most
   }
 
-  /** Whether the bytes hold the part; true if the work is spent. Counts each comparison of two bytes. */
-  def mayHold(bytes: Array[Byte], part: BytesValue): Boolean = {
-    val sought = part.bytes
+  /** Whether a text has the part; true if the work is spent. Counts each comparison of two bytes. */
+  def mayHold(text: Array[Byte], part: BytesValue, ignoresCase: Boolean): Boolean = {
+    val sought = if (ignoresCase) AsciiCase.lower(part.bytes) else part.bytes
+    val bytes = if (ignoresCase) AsciiCase.lower(text) else text
     val last = bytes.length - sought.length
     var left = most - spent
     var isFound = false

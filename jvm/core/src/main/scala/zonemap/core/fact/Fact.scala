@@ -2,7 +2,7 @@
 package zonemap.core.fact
 
 import zonemap.core.predicate.SortedValues
-import zonemap.core.value.{BytesValue, ColumnType, LongValue, ZoneValue}
+import zonemap.core.value.{AsciiCase, BytesValue, ColumnType, LongValue, ZoneValue}
 
 /**
  * Proven information on the values of one column in all physical rows of one data file. `columnType` is the type in
@@ -57,7 +57,20 @@ private[zonemap] object FactHashes {
 
   def ofGram(gram: Int): Long = XxHash64.ofLong(gram.toLong)
 
-  /** Returns the hashes of all runs of a text; none for a text that is too short. */
-  def grams(text: BytesValue): Array[Long] =
-    Array.tabulate((text.bytes.length - GramBytes + 1).max(0))(i => ofGram(gram(text.bytes, i)))
+  /**
+   * Returns the hashes of all runs of a text, each with its variants; no run of a text that is too short. A run has one
+   * variant, or if `ignoresCase` is true, one for each choice of the cases of its letters from A to Z.
+   */
+  def grams(text: BytesValue, ignoresCase: Boolean): Array[Array[Long]] =
+    Array.tabulate((text.bytes.length - GramBytes + 1).max(0)) { start =>
+      if (ignoresCase) variants(text.bytes.slice(start, start + GramBytes)) else Array(ofGram(gram(text.bytes, start)))
+    }
+
+  private def variants(run: Array[Byte]): Array[Long] =
+    run
+      .foldLeft(Seq(Seq[Byte]())) { (found, byte) =>
+        found.flatMap(before => Seq(AsciiCase.lower(byte), AsciiCase.upper(byte)).distinct.map(before :+ _))
+      }
+      .map(variant => ofGram(gram(variant.toArray, 0)))
+      .toArray
 }

@@ -111,8 +111,13 @@ final private[zonemap] case class NotStartsWith(column: ColumnRef, prefix: Bytes
 /** `x IS NULL OR x NOT LIKE 'prefix%'`: null rows match. */
 final private[zonemap] case class NotStartsWithOrNull(column: ColumnRef, prefix: BytesValue) extends Leaf
 
-/** A text that contains each of the parts, at any place and in any order. Null rows do not match. */
-final private[zonemap] case class Contains(column: ColumnRef, parts: Seq[BytesValue]) extends Leaf
+/**
+ * A text that contains each of the parts, at any place and in any order. Null rows do not match.
+ *
+ * @param ignoresCase whether the two cases of each letter from A to Z are the same
+ */
+final private[zonemap] case class Contains(column: ColumnRef, parts: Seq[BytesValue], ignoresCase: Boolean = false)
+    extends Leaf
 
 private[zonemap] object Predicate {
 

@@ -46,7 +46,7 @@ private[predicate] object PredicateText {
     case StartsWith(_, prefix)    => ("startswith", Seq(canonical(prefix)))
     case NotStartsWith(_, prefix) => ("notstartswith", Seq(canonical(prefix)))
     case NotStartsWithOrNull(_, prefix) => ("notstartswithornull", Seq(canonical(prefix)))
-    case Contains(_, parts)             => ("contains", parts.map(canonical))
+    case Contains(_, parts, isFolded)   => (if (isFolded) "containsanycase" else "contains", parts.map(canonical))
   }
 
   private def end(value: ZoneValue): String = if (value == null) "*" else canonical(value)
@@ -89,7 +89,9 @@ private[predicate] object PredicateText {
       case StartsWith(_, prefix)          => s"$name STARTS WITH ${text(leaf, prefix)}"
       case NotStartsWith(_, prefix)       => s"$name NOT STARTS WITH ${text(leaf, prefix)}"
       case NotStartsWithOrNull(_, prefix) => s"($name IS NULL OR $name NOT STARTS WITH ${text(leaf, prefix)})"
-      case Contains(_, parts)             => s"$name CONTAINS ${parts.map(text(leaf, _)).mkString(" AND ")}"
+      case Contains(_, parts, isFolded) =>
+        val shown = parts.map(text(leaf, _)).mkString(" AND ")
+        s"$name CONTAINS $shown${if (isFolded) " IGNORING CASE" else ""}"
     }
   }
 

@@ -82,7 +82,7 @@ private[core] object LeafRule {
         case NotStartsWithOrNull(_, prefix) =>
           range(prefix, stored).map(r => LeafRule(Match.All, Match.None, Outside(r, needsTight = false)))
         // bounds prove nothing about the inside of a text
-        case Contains(_, _) => Some(LeafRule(Match.None, Match.None, Constant(Match.Some)))
+        case _: Contains => Some(LeafRule(Match.None, Match.None, Constant(Match.Some)))
       }
 
   private def compare(op: CompareOp, value: ZoneValue, stored: ColumnType): LeafRule = op match {

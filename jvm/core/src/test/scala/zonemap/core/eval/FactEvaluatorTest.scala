@@ -44,9 +44,13 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
     Option.when(texts.nonEmpty) {
       val index = rng.pick(texts)
       val parts = Seq.fill(1 + rng.int(2))(TestModel.value(StringType, rng).asInstanceOf[String]).filter(_.nonEmpty)
+      val ignoresCase = rng.chance(50)
+      def folded(text: String) =
+        if (ignoresCase) text.map(c => if ('A' <= c && c <= 'Z') (c + 32).toChar else c) else text
       Told(
-        Contains(ColumnRef(index + 1, StringType, "c"), parts.map(p => BytesValue(p.getBytes("UTF-8")))),
-        row => row(index + 1) != null && parts.forall(row(index + 1).asInstanceOf[String].contains(_))
+        Contains(ColumnRef(index + 1, StringType, "c"), parts.map(p => BytesValue(p.getBytes("UTF-8"))), ignoresCase),
+        row =>
+          row(index + 1) != null && parts.forall(p => folded(row(index + 1).asInstanceOf[String]).contains(folded(p)))
       )
     }
   }
@@ -118,6 +122,22 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
     assert(grams(In(message, SortedValues.of(Seq(text("timeout"), text("refused"))))))
     assert(!grams(In(message, SortedValues.of(Seq(text("timeout"), text("x"))))))
     assert(!grams(In(message, SortedValues.of(Seq(text("timeout"), text("disk full"))))), "one of the texts is there")
+  }
+
+  test("n-grams and sets of values: parts of any case, of the letters from A to Z only (S155)") {
+    val data = Seq("Disk FULL 7", null, "\u00c9tat [x]")
+    for (kind <- Seq(FactKind.NGrams, FactKind.Values)) {
+      def out(texts: String*) = excludes(parts(texts: _*).copy(ignoresCase = true), kind, StringType, data: _*)
+      assert(!out("disk") && !out("DISK") && !out("k full") && !out("sK", "fULl 7") && !out("tAT [X]"))
+      assert(out("disc") && out("disk", "disc") && out("TAT {X}") && out("tat [y]"))
+      assert(excludes(parts("disk"), kind, StringType, data: _*))
+    }
+    assert(!excludes(parts("zz").copy(ignoresCase = true), FactKind.NGrams, StringType, data: _*), "too short to tell")
+    val folded = parts("disk").copy(ignoresCase = true)
+    assert(
+      Predicate.canonical(folded) != Predicate
+        .canonical(parts("disk")) && Predicate.or(folded, parts("disk")) != folded)
+    assert(folded.toString == "message CONTAINS 'disk' IGNORING CASE")
   }
 
   test("a set of values of another type refutes no part of a text (S78)") {

@@ -48,7 +48,7 @@ private[advice] object FactNeed {
       case And(children)                          => children.flatMap(kindsOf).toSet
       case Or(children)                           => children.flatMap(kindsOf).toSet
       case Evaluated(_, _)                        => Set(FactKind.Values)
-      case Contains(_, _)                         => Set(FactKind.NGrams, FactKind.Values)
+      case _: Contains                            => Set(FactKind.NGrams, FactKind.Values)
       case In(_, _) | Compare(_, CompareOp.Eq, _) => Set(FactKind.Bloom, FactKind.Values)
       case InRanges(column, ranges) =>
         if (ranges.iterator.forall(_.isPoint)) Set(FactKind.Bloom, FactKind.Values) else ofRanges(column)

@@ -79,13 +79,13 @@ private[zonemap] object ConditionReasons {
 
   /** Why facts do not evaluate a condition on texts, or the fact that could. */
   private def factsFor(condition: Expression, columns: ColumnResolver): String =
-    condition match {
-      case TextParts(tested, parts) =>
+    TextParts.whenTrue(condition) match {
+      case Some(TextParts(tested, Seq(parts))) =>
         columns.column(tested) match {
           case None => CannotEvaluate
-          case Some(_) if parts.forall(_.bytes.length < FactHashes.GramBytes) =>
+          case Some(_) if parts.forall(_.bytes.bytes.length < FactHashes.GramBytes) =>
             s"n-grams need ${FactHashes.GramBytes} bytes in a row of the pattern"
-          case Some(_) if parts.exists(ReplacedText.isIn) => CannotEvaluate
+          case Some(_) if parts.exists(part => ReplacedText.isIn(part.bytes)) => CannotEvaluate
           case Some(column) if columns.knowsTexts(column) => s"its files have no fact of ${column.name}"
           case Some(column)                               => s"only n-grams of ${column.name} could evaluate it"
         }

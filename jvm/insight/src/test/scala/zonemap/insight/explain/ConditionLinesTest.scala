@@ -68,7 +68,8 @@ class ConditionLinesTest extends SharedSession {
     s"i = (SELECT max(i) FROM $table WHERE hash(id) = 1)" -> ConditionReason.Subquery,
     "s LIKE '%3'" -> ConditionReason.TextInside("s", "n-grams need 3 bytes in a row of the pattern"),
     "s LIKE '%a_b%cde'" -> ConditionReason.TextInside("s", "only n-grams of s could evaluate it"),
-    "s RLIKE '345$'" -> ConditionReason.TextInside("s", "n-grams cannot evaluate this condition"),
+    "s RLIKE '345$'" -> ConditionReason.TextInside("s", "only n-grams of s could evaluate it"),
+    "s RLIKE '345|6'" -> ConditionReason.TextInside("s", "n-grams cannot evaluate this condition"),
     "s LIKE '%3%' OR id = 3" -> ConditionReason.TextInside("s", "n-grams cannot evaluate this condition"),
     "CAST(id AS STRING) LIKE '%345%'" ->
       ConditionReason.TextInside("CAST(id AS STRING)", "n-grams cannot evaluate this condition"),
@@ -109,11 +110,14 @@ class ConditionLinesTest extends SharedSession {
     }
     assert(only("s LIKE '%y12%'").endsWith("by the fact ngrams(s)"))
     assert(only("s LIKE '%y12%' OR id = 3").endsWith("by the fact ngrams(s), bounds of id"))
+    assert(only("s RLIKE 'y12'").endsWith(": used as s CONTAINS 'y12' by the fact ngrams(s)"))
+    assert(only("instr(s, 'y12') > 0").endsWith(": used as s CONTAINS 'y12' by the fact ngrams(s)"))
+    assert(only("upper(s) LIKE '%E12%'").endsWith(": used as s CONTAINS 'E12' IGNORING CASE by the fact ngrams(s)"))
     assert(only("s = 'key125'").endsWith(": used by bounds of s, the fact ngrams(s)"))
     assert(lines(s"SELECT id FROM $name WHERE s = 'key125'", "Spark adds") == Seq("Spark adds: s IS NOT NULL"))
     val checked = lines(s"SELECT id FROM $name WHERE s IS NOT NULL", "condition ")
     assert(checked == Seq("condition (s IS NOT NULL): evaluated by bounds of s, kept all files"), checked)
-    for (where <- Seq("s LIKE '%07'", "s LIKE '%07' OR id = 3", "NOT (s LIKE '%y12%')", "s RLIKE 'y12'")) {
+    for (where <- Seq("s LIKE '%07'", "s LIKE '%07' OR id = 3", "NOT (s LIKE '%y12%')", "s RLIKE '(?i)y12'")) {
       val found = only(where)
       assert(found.contains("not used, CONDITION_TEXT_INSIDE") && !found.contains("would prune"), found)
     }

@@ -84,14 +84,28 @@ private[zonemap] final class ExpressionTranslator(columns: ColumnResolver) {
       case StartsWith(tested, Literal(prefix: UTF8String, _)) if tested.dataType == StringType =>
         val bytes = BytesValue(prefix.getBytes)
         val wanted = Wanted.nothing.copy(ranges = ValueRanges.between(bytes, bytes.prefixSuccessor.orNull))
-        rowsOf(tested, if (outcome) wanted else wanted.otherValues)
-      case TextParts(tested, parts) if outcome =>
-        both(untold(), columns.column(tested).filter(columns.knowsTexts).fold[Predicate](True)(Contains(_, parts)))
+        val found = rowsOf(tested, if (outcome) wanted else wanted.otherValues)
+        // the ranges of a column say as much as the prefix
+        if (outcome && Bare.unapply(tested).isEmpty) both(found, containing(TextParts.whenTrue(condition))) else found
       case If(_, _, _) | CaseWhen(_, _) | Coalesce(_)            => rowsOf(condition, truth(outcome))
       case Bare(_)                                               => rowsOf(condition, truth(outcome))
       case c: BinaryComparison if !c.isInstanceOf[EqualNullSafe] => ofColumns(c, outcome)
-      case _                                                     => untold()
+      case _ => both(untold(), if (outcome) containing(TextParts.whenTrue(condition)) else True)
     }
+
+  private def containing(parts: Option[TextParts]): Predicate =
+    parts.filter(p => affords(p.alternatives.size * ExpressionTranslator.EvaluationsOfParts)).fold[Predicate](True) {
+      found =>
+        columns
+          .column(found.column)
+          .filter(columns.knowsTexts)
+          .fold[Predicate](True)(column => Predicate.or(found.alternatives.map(containing(column, _)): _*))
+    }
+
+  private def containing(column: ColumnRef, parts: Seq[TextPart]): Predicate =
+    Predicate.and(parts.groupBy(_.ignoresCase).toSeq.sortBy(_._1).map { case (ignoresCase, same) =>
+      Contains(column, same.map(_.bytes), ignoresCase)
+    }: _*)
 
   private def untold(): Predicate = {
     doubts += 1
@@ -190,11 +204,12 @@ private[zonemap] final class ExpressionTranslator(columns: ColumnResolver) {
           Predicate.or(told: _*)
         case function =>
           val step = TextFunctions.of(function).orElse(MonotoneFunctions.of(function))
-          step.filter(s => affords(s.evaluations(wanted))).fold(untold()) { s =>
+          val told = step.filter(s => affords(s.evaluations(wanted))).fold(untold()) { s =>
             val arguments = s.preimage(wanted)
             if (!s.isExact || (arguments.ranges.isEverything && !wanted.ranges.isEverything)) doubts += 1
             rowsOf(s.child, arguments)
           }
+          both(told, containing(TextParts.whenIn(function, wanted)))
       }
 
   private def exhausted(): Boolean = {
@@ -229,6 +244,9 @@ private object ExpressionTranslator {
 
   /** Some hundred milliseconds: an evaluation takes up to two microseconds. */
   private val MaxEvaluations = 200000L
+
+  /** A list of parts is evaluated for each file, so it counts as so many evaluations. */
+  private val EvaluationsOfParts = 64L
 
   /** So many comparisons of ranges take as long as an evaluation. */
   private val ComparisonsAtOnce = 64L

@@ -1,24 +1,87 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.spark.expression
 
-import org.apache.spark.sql.catalyst.expressions.{Contains, EndsWith, Expression, Like, Literal}
-import org.apache.spark.sql.types.StringType
+import scala.annotation.tailrec
+
+import org.apache.spark.sql.catalyst.expressions.{ArrayContains, Contains, EndsWith, Expression, Like, StartsWith}
+import org.apache.spark.sql.catalyst.expressions.{RegExpExtractAll, RegExpInStr, RLike, Size, StringInstr, StringLocate}
+import org.apache.spark.sql.types.{IntegerType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
 
 import zonemap.core.value.BytesValue
 
-/** Matches a condition that holds only for texts with certain parts: LIKE, contains, endswith. SOUNDNESS, S82. */
+/**
+ * Parts that the text of a column contains.
+ *
+ * @param alternatives lists of parts, none of them empty; the text has all parts of at least one list
+ */
+private[zonemap] final case class TextParts(column: Expression, alternatives: Seq[Seq[TextPart]])
+
+/** Finds the conditions that hold only for texts with certain parts. SOUNDNESS, S82 and S153 to S155. */
 private[zonemap] object TextParts {
 
-  /** Returns the tested expression and the parts; None if all parts are empty. */
-  def unapply(condition: Expression): Option[(Expression, Seq[BytesValue])] =
-    (condition match {
-      case Contains(tested, Literal(part: UTF8String, _))        => Some((tested, Seq(BytesValue(part.getBytes))))
-      case EndsWith(tested, Literal(part: UTF8String, _))        => Some((tested, Seq(BytesValue(part.getBytes))))
-      case Like(tested, Literal(pattern: UTF8String, _), escape) => Some((tested, partsOf(pattern.toString, escape)))
-      case _                                                     => None
-    }).map { case (tested, parts) => (tested, parts.filter(_.bytes.nonEmpty)) }.filter { case (tested, parts) =>
-      tested.dataType == StringType && parts.nonEmpty
+  /** Returns the parts of the texts for which a condition is TRUE; None if it needs none. */
+  def whenTrue(condition: Expression): Option[TextParts] =
+    condition match {
+      case Contains(text, Constant(part: UTF8String))                           => of(text, Seq(bytes(part)))
+      case StartsWith(text, Constant(part: UTF8String))                         => of(text, Seq(bytes(part)))
+      case EndsWith(text, Constant(part: UTF8String))                           => of(text, Seq(bytes(part)))
+      case ArrayContains(TextPieces.Elements(text), Constant(part: UTF8String)) => of(text, Seq(bytes(part)))
+      case Like(text, Constant(pattern: UTF8String), escape) => of(text, partsOf(pattern.toString, escape))
+      case RLike(text, TextPieces.Pattern(pattern))          => of(text, pattern.parts)
+      case _                                                 => None
+    }
+
+  /** Returns the parts of the texts for which the value of a function is wanted; None if it needs none. */
+  def whenIn(function: Expression, wanted: Wanted): Option[TextParts] =
+    function match {
+      case _ if wanted.nulls                                                => None
+      case StringInstr(text, Constant(part: UTF8String)) if isFound(wanted) => of(text, Seq(bytes(part)))
+      case StringLocate(Constant(part: UTF8String), text, Constant(_)) if isFound(wanted) =>
+        of(text, Seq(bytes(part)))
+      case RegExpInStr(text, TextPieces.Pattern(pattern), Constant(0)) if isFound(wanted) => of(text, pattern.parts)
+      case Size(RegExpExtractAll(text, TextPieces.Pattern(pattern), Constant(0)), isLegacy)
+          if isFound(wanted) && !(isLegacy && wanted.holds(SizeOfNull)) =>
+        of(text, pattern.parts)
+      case text if text.dataType == StringType && !wanted.holds(Empty) => ofText(text, wanted)
+      case _                                                           => None
+    }
+
+  /** Returns the parts of the texts of a column for which a text that was made of them is wanted, which is not empty. */
+  private def ofText(text: Expression, wanted: Wanted): Option[TextParts] = {
+    val ranges = wanted.ranges.iterator.take(MaxAlternatives + 1).toSeq
+    val points = ranges.filter(_.isPoint).map(_.from).collect { case value: BytesValue => value }
+    if (points.isEmpty || points.size > MaxAlternatives || points.size < ranges.size) ofPiece(text, Nil)
+    else {
+      val each = points.map(point => ofPiece(text, Seq(TextPart(point))))
+      // a text of which no part is left can be any text
+      each.head.filter(_ => each.forall(_.isDefined)).map(_.copy(alternatives = each.flatten.flatMap(_.alternatives)))
+    }
+  }
+
+  /** A condition with more texts is not searched for parts. */
+  private val MaxAlternatives = 1000
+
+  /** Whether only positions or numbers of matches are wanted that a text without a match does not have. */
+  private def isFound(wanted: Wanted): Boolean = !wanted.holds(CatalystValues.encode(IntegerType, 0))
+
+  private val SizeOfNull = CatalystValues.encode(IntegerType, -1)
+  private val Empty = CatalystValues.encode(StringType, UTF8String.EMPTY_UTF8)
+
+  private def bytes(part: UTF8String): BytesValue = BytesValue(part.getBytes)
+
+  private def of(text: Expression, parts: Seq[BytesValue]): Option[TextParts] = {
+    val needed = parts.filter(_.bytes.nonEmpty)
+    if (needed.isEmpty || text.dataType != StringType) None else ofPiece(text, needed.map(TextPart(_)))
+  }
+
+  /** Returns the parts of the texts of a column for which `piece` has the parts, and is not empty. */
+  @tailrec
+  private def ofPiece(piece: Expression, parts: Seq[TextPart]): Option[TextParts] =
+    piece match {
+      case TextPieces(text, needed)   => ofPiece(text, parts ++ needed.map(TextPart(_)))
+      case CaseMapping(text, mapping) => ofPiece(text, parts.flatMap(mapping.sources))
+      case column                     => Option.when(parts.nonEmpty)(TextParts(column, Seq(parts)))
     }
 
   /**
@@ -44,6 +107,6 @@ private[zonemap] object TextParts {
         case other     => part += other
       }
     end()
-    if (isValid) parts.result().map(text => BytesValue(UTF8String.fromString(text).getBytes)) else Nil
+    if (isValid) parts.result().map(text => bytes(UTF8String.fromString(text))) else Nil
   }
 }

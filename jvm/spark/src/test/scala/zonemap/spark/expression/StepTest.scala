@@ -63,12 +63,13 @@ class StepTest extends AnyFunSuite {
   }
 
   test("the parts of a text: none of a pattern that Spark refuses, nor in another collation") {
-    def parts(pattern: String) = TextParts.unapply(Like(s, Literal(pattern), '\\')).map(_._2)
+    def parts(pattern: String) =
+      TextParts.whenTrue(Like(s, Literal(pattern), '\\')).map(_.alternatives.flatten.map(_.bytes))
     assert(parts("%ab%c").contains(Seq(text("ab"), text("c"))))
     assert(parts("ab\\").isEmpty && parts("a\\b%cd").isEmpty)
     val folded = AttributeReference("s", StringType("UTF8_LCASE"))()
-    assert(TextParts.unapply(Contains(s, Literal("ab"))).nonEmpty)
-    assert(TextParts.unapply(Contains(folded, Literal("ab"))).isEmpty)
-    assert(TextParts.unapply(Like(folded, Literal("%ab%"), '\\')).isEmpty)
+    assert(TextParts.whenTrue(Contains(s, Literal("ab"))).nonEmpty)
+    assert(TextParts.whenTrue(Contains(folded, Literal("ab"))).isEmpty)
+    assert(TextParts.whenTrue(Like(folded, Literal("%ab%"), '\\')).isEmpty)
   }
 }

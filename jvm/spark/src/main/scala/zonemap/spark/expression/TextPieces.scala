@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+package zonemap.spark.expression
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.unsafe.types.UTF8String
+
+import zonemap.core.value.BytesValue
+
+/** The functions whose result is null, empty or a piece of one of their arguments, and that never fail: SOUNDNESS, S153. */
+private[expression] object TextPieces {
+
+  /** Returns the argument, whose collation is that of the result, and its parts if the result is not empty. */
+  def unapply(piece: Expression): Option[(Expression, Seq[BytesValue])] =
+    piece match {
+      case s: Substring if s.children.tail.forall(neverFails)      => Some((s.children.head, Nil))
+      case s: SubstringIndex if s.children.tail.forall(neverFails) => Some((s.children.head, Nil))
+      case t @ (_: StringTrim | _: StringTrimLeft | _: StringTrimRight) if t.children.tail.forall(neverFails) =>
+        Some((t.children.head, Nil))
+      // every text has a first and a last element; other elements that are missing are an error in ANSI mode
+      case GetArrayItem(Elements(text), Constant(at: Int), fails) if !fails || at == 0 => Some((text, Nil))
+      case ElementAt(Elements(text), Constant(at: Int), default, fails)
+          if at != 0 && (!fails || at.abs == 1) && default.forall(isEmpty) =>
+        Some((text, Nil))
+      case RegExpExtract(text, Pattern(pattern), Constant(group: Int)) if 0 <= group && group <= pattern.groups =>
+        Some((text, pattern.parts))
+      case _ => None
+    }
+
+  private def neverFails(argument: Expression): Boolean =
+    argument.isInstanceOf[Literal] || Bare.unapply(argument).isDefined
+
+  private def isEmpty(text: Literal): Boolean =
+    text.value match {
+      case value: UTF8String => value.numBytes == 0
+      case _                 => false
+    }
+
+  /** Matches an array of at least one piece of a text. */
+  object Elements {
+    def unapply(array: Expression): Option[Expression] =
+      array match {
+        case StringSplit(text, Pattern(_), Constant(_)) => Some(text)
+        case StringSplitSQL(text, Constant(_))          => Some(text)
+        case _                                          => None
+      }
+  }
+
+  /** Matches a pattern that Spark does not refuse. */
+  object Pattern {
+    def unapply(literal: Expression): Option[RegexParts] =
+      literal match {
+        case Constant(text: UTF8String) => RegexParts.of(text.toString)
+        case _                          => None
+      }
+  }
+}

@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: Apache-2.0
+package zonemap.spark.expression
+
+import java.util.Locale
+
+import scala.util.Try
+
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, BindReferences, Expression, StringTrim}
+import org.apache.spark.sql.catalyst.plans.logical.Filter
+import org.apache.spark.sql.catalyst.util.{CollationFactory, CollationSupport}
+import org.apache.spark.sql.types.{IntegerType => SparkInt, StringType => SparkString, StructType}
+import org.apache.spark.unsafe.types.UTF8String
+
+import zonemap.core.{Rng, Seeded}
+import zonemap.core.eval.FactEvaluator
+import zonemap.core.fact.{Fact, FactBuilder, FactFile, FactKey, FactKind}
+import zonemap.core.io.ByteSource
+import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate, ValueRanges}
+import zonemap.core.rule.Match
+import zonemap.core.value.{BytesValue, IntType, StringType, ZoneValues}
+import zonemap.spark.SharedSession
+
+/** Conditions on texts: the parts that they need, and that no text for which one is TRUE, or fails, lacks them. */
+class TextPartsTest extends SharedSession with Seeded {
+  private val schema = new StructType().add("s", SparkString).add("i", SparkInt)
+
+  private lazy val frame = spark.createDataFrame(spark.sparkContext.emptyRDD[Row], schema)
+
+  private object Columns extends ColumnResolver {
+    override def column(expression: Expression): Option[ColumnRef] =
+      expression match {
+        case a: AttributeReference if a.name == "s" => Some(ColumnRef(0, StringType, "s"))
+        case a: AttributeReference if a.name == "i" => Some(ColumnRef(1, IntType, "i"))
+        case _                                      => None
+      }
+
+    override def knowsTexts(column: ColumnRef): Boolean = true
+  }
+
+  private def translate(text: String): (Expression, Predicate) =
+    frame.where(text).queryExecution.optimizedPlan match {
+      case Filter(condition, child) =>
+        (BindReferences.bindReference(condition, child.output), new ExpressionTranslator(Columns).whenTrue(condition))
+      case other => fail(s"$text: $other")
+    }
+
+  private def told(text: String): String = translate(text)._2.toString
+
+  private def check(ansi: Boolean)(cases: (String, String)*): Unit =
+    withConf("spark.sql.ansi.enabled" -> ansi.toString) {
+      val wrong = cases.map { case (text, expected) => (text, expected, told(text)) }.filter {
+        case (_, "", actual)       => actual.contains("CONTAINS")
+        case (_, expected, actual) => !expected.split(" AND ").forall(actual.split(" AND ").contains(_))
+      }
+      assert(wrong.isEmpty, wrong.mkString("\n", "\n", "\n"))
+    }
+
+  test("a position at which a text has a part (S153)") {
+    for (ansi <- Seq(true, false))
+      check(ansi)(
+        "instr(s, 'abc') > 0" -> "s CONTAINS 'abc'",
+        "instr(s, 'abc') >= 1" -> "s CONTAINS 'abc'",
+        "instr(s, 'abc') <> 0" -> "s CONTAINS 'abc'",
+        "instr(s, 'abc') = 7" -> "s CONTAINS 'abc'",
+        "instr(s, 'abc') IN (1, 9)" -> "s CONTAINS 'abc'",
+        "0 < locate('abc', s)" -> "s CONTAINS 'abc'",
+        "locate('abc', s, 4) > 3" -> "s CONTAINS 'abc'",
+        "position('abc' IN s) > 0" -> "s CONTAINS 'abc'",
+        "position('abc', s) BETWEEN 1 AND 5" -> "s CONTAINS 'abc'",
+        "NOT (instr(s, 'abc') = 0)" -> "s CONTAINS 'abc'",
+        "if(instr(s, 'abc') > 0, i, 0) = 3" -> "i IN [3, 4) AND s CONTAINS 'abc'",
+        "instr(s, 'abc') >= 0" -> "",
+        "instr(s, 'abc') = 0" -> "",
+        "instr(s, 'abc') < 5" -> "",
+        "instr(s, 'abc') IN (0, 5)" -> "",
+        "instr(s, 'abc') IS NULL" -> "",
+        "coalesce(instr(s, 'abc'), 1) > 0" -> "",
+        "NOT (instr(s, 'abc') > 0)" -> "",
+        "instr(s, '') > 0" -> "",
+        "instr('abc', s) > 0" -> "",
+        "locate(s, 'abc') > 0" -> "",
+        "instr(s COLLATE UTF8_LCASE, 'abc') > 0" -> ""
+      )
+  }
+
+  test("pieces of a text (S153)") {
+    for (ansi <- Seq(true, false))
+      check(ansi)(
+        "split(s, ',')[0] = 'abc'" -> "s CONTAINS 'abc'",
+        "split(s, '[,;]')[0] LIKE '%abc%'" -> "s CONTAINS 'abc'",
+        "element_at(split(s, ','), 1) = 'abc'" -> "s CONTAINS 'abc'",
+        "element_at(split(s, ','), -1) = 'abc'" -> "s CONTAINS 'abc'",
+        "try_element_at(split(s, ','), 3) = 'abc'" -> "s CONTAINS 'abc'",
+        "get(split(s, ','), 3) = 'abc'" -> "s CONTAINS 'abc'",
+        "split_part(s, ',', 2) = 'abc'" -> "s CONTAINS 'abc'",
+        "split_part(s, ',', 2) IN ('abc', 'def')" -> "s CONTAINS 'abc' OR s CONTAINS 'def'",
+        "array_contains(split(s, ','), 'abc')" -> "s CONTAINS 'abc'",
+        "substring_index(s, ',', 1) = 'abc'" -> "s CONTAINS 'abc'",
+        "substring_index(s, ',', i) = 'abc'" -> "s CONTAINS 'abc'",
+        "substring(s, 3, 4) = 'abc'" -> "s CONTAINS 'abc'",
+        "substring(s, 3) LIKE 'abc%'" -> "s CONTAINS 'abc'",
+        "left(s, 3) = 'abc'" -> "s IN ['abc', 'abd') AND s CONTAINS 'abc'",
+        "right(s, 3) = 'abc'" -> "s CONTAINS 'abc'",
+        "trim(s) = 'abc'" -> "s CONTAINS 'abc'",
+        "ltrim('x', s) = 'abc'" -> "s CONTAINS 'abc'",
+        "rtrim(s) = 'abc'" -> "s CONTAINS 'abc'",
+        "btrim(s, 'x') = 'abc'" -> "s CONTAINS 'abc'",
+        "trim(split(s, ',')[0]) = 'abc'" -> "s CONTAINS 'abc'",
+        "instr(trim(s), 'abc') > 0" -> "s CONTAINS 'abc'",
+        "coalesce(trim(s), 'x') = 'abc'" -> "s CONTAINS 'abc'",
+        "trim(s) <> 'abc'" -> "",
+        "trim(s) > 'abc'" -> "",
+        "trim(s) = ''" -> "",
+        "split_part(s, ',', 2) IN ('abc', '')" -> "",
+        "NOT (trim(s) = 'abc')" -> "",
+        "NOT (trim(s) LIKE 'abc%')" -> "",
+        "NOT (trim(s) LIKE '%abc%')" -> "",
+        "split(s, ',') = array('abc')" -> "",
+        "array_contains(split('abc', ','), s)" -> "",
+        "replace(s, 'x') = 'abc'" -> "",
+        "trim(s COLLATE UTF8_LCASE) = 'abc'" -> "",
+        "split(s COLLATE UTF8_LCASE, ',')[0] = 'abc'" -> "",
+        "concat(s, s) = 'abcabc'" -> "",
+        "trim(i) = 'abc'" -> "",
+        "reverse(s) = 'abc'" -> "",
+        // what fails for some row, which Spark must report
+        "split_part(s, ',', 0) = 'abc'" -> "",
+        "element_at(split(s, ','), 0) = 'abc'" -> "",
+        "split(s, '[')[0] = 'abc'" -> "",
+        "substring(s, 10 DIV i) = 'abc'" -> ""
+      )
+    // a text that has too few pieces is an error in ANSI mode only
+    check(ansi = false)(
+      "split(s, ',')[3] = 'abc'" -> "s CONTAINS 'abc'",
+      "element_at(split(s, ','), 2) = 'abc'" -> "s CONTAINS 'abc'")
+    check(ansi = true)("split(s, ',')[3] = 'abc'" -> "", "element_at(split(s, ','), 2) = 'abc'" -> "")
+  }
+
+  test("a text and a range of texts need no part") {
+    val trimmed = StringTrim(AttributeReference("s", SparkString)())
+    def alternatives(ranges: ValueRanges) =
+      TextParts.whenIn(trimmed, Wanted(ranges, nan = false, nulls = false)).map(_.alternatives.size)
+    val text = ValueRanges.point(ZoneValues.ofString("abc"))
+    assert(alternatives(text).contains(1))
+    assert(alternatives(text.union(ValueRanges.point(ZoneValues.ofString("def")))).contains(2))
+    assert(alternatives(text.union(ValueRanges.between(ZoneValues.ofString("x"), null))).isEmpty)
+  }
+
+  test("the literal parts of a pattern (S154)") {
+    val none = Seq[String]()
+    Seq(
+      "abc" -> Seq("abc"),
+      "^abc$" -> Seq("abc"),
+      "abc.*def" -> Seq("abc", "def"),
+      "user=(\\w+);" -> Seq("user=", ";"),
+      "(abc)(?:def)(?<n>ghi)" -> Seq("abc", "def", "ghi"),
+      "(abc)+x" -> Seq("abc", "x"),
+      "abc+d" -> Seq("abc", "d"),
+      "abc++d" -> Seq("abc", "d"),
+      "abc?d" -> Seq("ab", "d"),
+      "abc??d" -> Seq("ab", "d"),
+      "abc*d" -> Seq("ab", "d"),
+      "abc{0,2}d" -> Seq("ab", "d"),
+      "a\\.b\\*?c" -> Seq("a.b", "c"),
+      "ab\u00e9?\u00e9" -> Seq("ab", "\u00e9"),
+      "\ud83d\ude00x\ud83d\ude00?" -> Seq("\ud83d\ude00x"),
+      "a[bc]d[^\\]e]f" -> Seq("a", "d", "f"),
+      "a]b}c" -> Seq("a]b}c"),
+      "(abc)?x(def)*y(ghi){0}" -> Seq("x", "y"),
+      "(abc|def)ghi" -> Seq("ghi"),
+      "(a(b|c)d)ghi" -> Seq("a", "d", "ghi"),
+      "(?=abc)(?!def)(?<=ghi)(?<!jkl)(?>mno)xyz" -> Seq("xyz"),
+      "abc|def" -> none,
+      "abc|" -> none,
+      "(?i)abc" -> none,
+      "abc(?i:def)" -> none,
+      "(?x)a b" -> none,
+      "\\Qa.b\\E" -> none,
+      "(a)bc\\1" -> none,
+      "\\x41bc" -> none,
+      "\\u0041bc" -> none,
+      "\\cAbc" -> none,
+      "\\p{L}abc" -> none,
+      "a[b[c]]d" -> none,
+      "a[b&&[c]]d" -> none,
+      "a[]b]c" -> none,
+      "a[\\c]b]c" -> none,
+      "a[\\u005d]b]c" -> none,
+      "" -> none
+    ).foreach { case (pattern, expected) =>
+      val found = RegexParts.of(pattern).get.parts.map(p => new String(p.bytes, "UTF-8"))
+      assert(found == expected, pattern)
+    }
+    Seq("abc(", "abc[", "*abc", "abc{1", "abc)", "a" * 1001).foreach(p => assert(RegexParts.of(p).isEmpty, p))
+  }
+
+  test("conditions with patterns (S154)") {
+    for (ansi <- Seq(true, false))
+      check(ansi)(
+        "s RLIKE 'abc.*def'" -> "s CONTAINS 'abc' AND 'def'",
+        "regexp(s, 'abc+')" -> "s CONTAINS 'abc'",
+        "regexp_like(trim(s), '^abc')" -> "s CONTAINS 'abc'",
+        "regexp_instr(s, 'abc') > 0" -> "s CONTAINS 'abc'",
+        "regexp_count(s, 'abc') >= 2" -> "s CONTAINS 'abc'",
+        "regexp_count(s, 'abc') <> 0" -> "s CONTAINS 'abc'",
+        "regexp_extract(s, 'user=([a-z]+)', 1) = 'abc'" -> "s CONTAINS 'abc' AND 'user='",
+        "regexp_extract(s, 'user=([a-z]+)') <> ''" -> "s CONTAINS 'user='",
+        "regexp_extract(s, 'user=([a-z]+)') IN ('abc', 'def')" ->
+          "s CONTAINS 'abc' AND 'user=' OR s CONTAINS 'def' AND 'user='",
+        "regexp_extract(s, 'user=([a-z]+)', 1) LIKE 'abc%'" -> "s CONTAINS 'abc' AND 'user='",
+        "regexp_substr(s, 'user=[a-z]+') = 'user=abc'" -> "s CONTAINS 'user=abc' AND 'user='",
+        "regexp_extract(s, 'user=([a-z]*)') = ''" -> "",
+        "regexp_extract(s, 'user=([a-z]+)') <> 'abc'" -> "",
+        "regexp_instr(s, 'abc') >= 0" -> "",
+        "regexp_count(s, 'abc') = 0" -> "",
+        "s NOT RLIKE 'abc'" -> "",
+        "s RLIKE '(?i)abc'" -> "",
+        "s RLIKE s" -> "",
+        "s COLLATE UTF8_LCASE RLIKE 'abc'" -> "",
+        "regexp_extract(s COLLATE UTF8_LCASE, 'abc', 0) = 'abc'" -> "",
+        // what fails for some row, which Spark must report
+        "s RLIKE 'abc('" -> "",
+        "regexp_extract(s, 'user=([a-z]+)', 2) = 'abc'" -> "",
+        "regexp_extract(s, 'user=([a-z]+)', -1) = 'abc'" -> ""
+      )
+    withConf("spark.sql.ansi.enabled" -> "false", "spark.sql.legacy.sizeOfNull" -> "true") {
+      assert(told("size(regexp_extract_all(s, 'abc', 0)) > 0").contains("CONTAINS"))
+      assert(!told("size(regexp_extract_all(s, 'abc', 0)) <> 0").contains("CONTAINS"))
+    }
+  }
+
+  test("texts of any case (S155)") {
+    for (ansi <- Seq(true, false); icu <- Seq("true", "false"))
+      withConf("spark.sql.icu.caseMappings.enabled" -> icu) {
+        check(ansi)(
+          "s ILIKE '%Abc%'" -> "s CONTAINS 'abc' IGNORING CASE",
+          "lower(s) LIKE '%abc%'" -> "s CONTAINS 'abc' IGNORING CASE",
+          "lower(s) = 'abc'" -> "s CONTAINS 'abc' IGNORING CASE",
+          "lower(s) IN ('abc', 'def')" -> "s CONTAINS 'abc' IGNORING CASE OR s CONTAINS 'def' IGNORING CASE",
+          "contains(lower(s), 'timeout 503')" -> "s CONTAINS 't' AND 'meout 503' IGNORING CASE",
+          "lower(s) LIKE 'abc%'" -> "s CONTAINS 'abc' IGNORING CASE",
+          "lower(s) RLIKE 'abc.?def'" -> "s CONTAINS 'abc' AND 'def' IGNORING CASE",
+          "instr(lower(s), 'b\u00e9c') > 0" -> "s CONTAINS 'b' AND 'c' IGNORING CASE",
+          "lower(s) LIKE '%desk%'" -> "s CONTAINS 'des' IGNORING CASE",
+          "upper(s) LIKE '%CODE 7%'" -> "s CONTAINS 'CODE 7' IGNORING CASE",
+          "upper(s) = 'ERROR-FATAL'" -> "s CONTAINS 'ERROR-' IGNORING CASE",
+          "trim(lower(s)) = 'abc'" -> "s CONTAINS 'abc' IGNORING CASE",
+          "lower(trim(s)) = 'abc'" -> "s CONTAINS 'abc' IGNORING CASE",
+          "lower(regexp_extract(s, 'User=(.*)', 1)) = 'abc'" ->
+            "s CONTAINS 'User=' AND s CONTAINS 'abc' IGNORING CASE",
+          "upper(lower(s)) = 'CODE'" -> "s CONTAINS 'CODE' IGNORING CASE", // Spark drops lower
+          "upper(trim(lower(s))) = 'CODE'" -> "",
+          "lower(s) LIKE '%ik%'" -> "",
+          "lower(s) IN ('ik', 'abc')" -> "",
+          "lower(s) IN ('abc', 'ik')" -> "",
+          "upper(s) LIKE '%FINALLY%'" -> "",
+          "lower(s) NOT LIKE '%abc%'" -> "",
+          "lower(s) <> 'abc'" -> "",
+          "initcap(s) = 'Abc'" -> "",
+          "lower(s COLLATE UTF8_LCASE) LIKE '%abc%'" -> ""
+        )
+      }
+  }
+
+  /** The results of both functions of Spark, with the mappings of ICU and of Java, and in languages of their own. */
+  private def results(text: String): Seq[(CaseMapping, String)] = {
+    val ofSpark = for {
+      icu <- Seq(true, false)
+      (mapping, function) <- Seq(
+        CaseMapping.ToLower -> ((t: UTF8String) => CollationSupport.Lower.exec(t, Binary, icu)),
+        CaseMapping.ToUpper -> ((t: UTF8String) => CollationSupport.Upper.exec(t, Binary, icu))
+      )
+    } yield mapping -> function(UTF8String.fromString(text)).toString
+    val ofJava = Seq("tr", "az", "lt", "el", "hy", "nl").map(Locale.forLanguageTag).flatMap { language =>
+      Seq(CaseMapping.ToLower -> text.toLowerCase(language), CaseMapping.ToUpper -> text.toUpperCase(language))
+    }
+    ofSpark ++ ofJava
+  }
+
+  private val Binary = CollationFactory.UTF8_BINARY_COLLATION_ID
+
+  test("what has case mappings of its own: no other character becomes one of those that parts have (S155)") {
+    val codes = (0 to Character.MAX_CODE_POINT).filter(c => c < Character.MIN_SURROGATE || c > Character.MAX_SURROGATE)
+    val uncertain = scala.collection.mutable.Set.empty[(CaseMapping, Char)]
+    for (code <- codes; text = Character.toString(code); (mapping, result) <- results(text); c <- result if c < 0x80) {
+      val isOwn = result.length == 1 && code < 0x80 && Character.toLowerCase(code) == Character.toLowerCase(c.toInt)
+      if (!isOwn) uncertain += mapping -> c.toLower
+      assert(isOwn || !mapping.isCertain(c.toByte), s"$code becomes $result")
+    }
+    def letters(mapping: CaseMapping) = uncertain.collect { case (`mapping`, c) => c }.toSeq.sorted.mkString
+    assert(letters(CaseMapping.ToLower) == "ik" && letters(CaseMapping.ToUpper) == "afhijlnstwy")
+  }
+
+  test("a part of a text in another case is in the text, among letters with mappings of their own (S155)") {
+    val special = Seq(
+      "\u0130",
+      "\u0131",
+      "\u212a",
+      "\u017f",
+      "\u00df",
+      "\ufb01",
+      "\u0149",
+      "\u01f0",
+      "\u03a3",
+      "\u0307",
+      "\u0301",
+      "\u1e96",
+      "\u00c5",
+      "\u012e",
+      "\u03ac")
+    rounds(2000) { rng =>
+      val text = pick(rng, special ++ "aAbBcCiIjJkKsS1 -".map(_.toString), 12)
+      for ((mapping, result) <- results(text)) {
+        val from = rng.int(result.length + 1)
+        val part = result.substring(from, from + rng.int(result.length - from + 1))
+        for (source <- mapping.sources(TextPart(BytesValue(part.getBytes("UTF-8"))))) {
+          val sought = new String(source.bytes.bytes, "UTF-8")
+          assert(ascii(text).contains(ascii(sought)), s"'$sought' of '$part' of '$text'")
+        }
+      }
+    }
+  }
+
+  /** The text with its letters from A to Z in lower case. */
+  private def ascii(text: String): String = text.map(c => if ('A' <= c && c <= 'Z') (c + 32).toChar else c)
+
+  test("a condition with many texts is not searched for parts") {
+    def among(count: Int) = told((1 to count).map(k => s"'text $k'").mkString("trim(s) IN (", ", ", ")"))
+    assert(among(900).contains("CONTAINS") && !among(1100).contains("CONTAINS"))
+    def several(count: Int) = (1 to count).map(k => s"trim(s) = 'text $k'").mkString(" AND i = 1 OR ")
+    assert(told(several(3)).contains("CONTAINS"))
+  }
+
+  private def factOf(kind: FactKind, text: String): Fact = {
+    val key = FactKey.of("file", 1)
+    val builder = FactBuilder.of(kind, 1, 20)
+    builder.add(ZoneValues.ofString(text))
+    FactFile
+      .open(ByteSource.ofBytes(FactFile.encode(kind, ColumnId(0), StringType, Seq(key -> builder.build()))))
+      .find(key)
+      .get
+  }
+
+  private def isExcluded(predicate: Predicate, kind: FactKind, text: String): Boolean =
+    FactEvaluator
+      .of(predicate, Set((ColumnId(0), kind)))
+      .exists(_.excludes((_, asked) => Option.when(asked == kind)(factOf(kind, text)), _ => Match.Some))
+
+  private def pick(rng: Rng, characters: Seq[String], most: Int): String =
+    Seq.fill(rng.int(most + 1))(rng.pick(characters)).mkString
+
+  /** A random condition on a text, most often about a piece that the text has. */
+  private def condition(text: String, rng: Rng): String = {
+    val from = rng.int(text.length + 1)
+    val own = text.substring(from, from + rng.int(text.length - from + 1))
+    val part = if (rng.chance(80)) own else own.reverse
+    val n = rng.pick(Seq(-2, -1, 1, 2, 3))
+    val piece = rng.pick(TextPartsTest.Pieces).replace("N", n.toString)
+    val outer =
+      if (rng.chance(70)) piece else rng.pick(TextPartsTest.Pieces).replace("N", n.toString).replace("(s", s"($piece")
+    val test = rng.pick(TextPartsTest.Tests).replace("PART", part)
+    test.replace("TEXT", if (rng.chance(30)) "s" else outer)
+  }
+
+  for (ansi <- Seq(true, false))
+    test(s"random conditions leave out no text for which they are TRUE or fail, ANSI $ansi") {
+      var (matched, failed, excluded) = (0, 0, 0)
+      withConf("spark.sql.ansi.enabled" -> ansi.toString) {
+        rounds(400) { rng =>
+          val characters = Seq("a", "b", "c", ",", " ", "A", "\u00e9", "ab", "1", "K", "\u212a", "\u0130", "B", "dec")
+          val text = pick(rng, characters, 9)
+          val wanted = condition(text, rng)
+          Try(translate(wanted)).foreach { case (bound, predicate) =>
+            for (other <- Seq(text, pick(rng, characters, 9), "");
+              kind <- Seq(FactKind.Values, FactKind.NGrams)) {
+              val outcome = Try(bound.eval(InternalRow(UTF8String.fromString(other), 1)))
+              val isOut = isExcluded(predicate, kind, other)
+              if (outcome.isFailure) failed += 1
+              if (outcome.toOption.contains(true)) matched += 1
+              if (isOut) excluded += 1
+              assert(!isOut || outcome.toOption.exists(_ != true), s"$wanted of '$other': $predicate, $outcome")
+            }
+          }
+        }
+      }
+      assert(matched > 200 && excluded > 200, (matched, failed, excluded))
+      if (ansi) assert(failed > 0)
+    }
+}
+
+private object TextPartsTest {
+
+  /** Functions of the text s, some with a number N. */
+  val Pieces: Seq[String] = Seq(
+    "substring(s, N)",
+    "substring(s, N, 4)",
+    "left(s, 4)",
+    "right(s, 5)",
+    "trim(s)",
+    "ltrim('a', s)",
+    "rtrim('ab', s)",
+    "btrim(s, 'a ')",
+    "substring_index(s, ',', N)",
+    "split_part(s, ',', N)",
+    "split(s, '[, ]')[0]",
+    "split(s, ',', 2)[1]",
+    "split(s, '')[N]",
+    "element_at(split(s, ','), N)",
+    "try_element_at(split(s, 'b'), N)",
+    "regexp_extract(s, '(a)(.*)b?c', 2)",
+    "regexp_extract(s, 'ab+(c|1)*', 1)",
+    "regexp_substr(s, '[ab]+,')",
+    "lower(s)",
+    "upper(s)"
+  )
+
+  /** Conditions on TEXT with a part of a text. */
+  val Tests: Seq[String] = Seq(
+    "TEXT = 'PART'",
+    "TEXT IN ('PART', 'abc')",
+    "TEXT LIKE '%PART%'",
+    "TEXT LIKE 'PART%'",
+    "TEXT LIKE '%PART_%'",
+    "contains(TEXT, 'PART')",
+    "endswith(TEXT, 'PART')",
+    "instr(TEXT, 'PART') > 0",
+    "locate('PART', TEXT, 2) <> 0",
+    "position('PART', TEXT) = 1",
+    "array_contains(split(TEXT, ','), 'PART')",
+    "NOT (TEXT <> 'PART')",
+    "coalesce(TEXT, 'abc') = 'PART'",
+    "if(TEXT = 'PART', 1, 2) = 1",
+    "nullif(TEXT, 'a') = 'PART'",
+    "TEXT RLIKE 'PART'",
+    "TEXT RLIKE '^(PART)?b+(?:PART)'",
+    "TEXT RLIKE '[ab](PART)+'",
+    "regexp_instr(TEXT, '.PART*') > 0",
+    "regexp_count(TEXT, 'PART+') > 0",
+    "TEXT <> ''",
+    "TEXT ILIKE '%PART%'",
+    "lower(TEXT) = lower('PART')",
+    "upper(TEXT) LIKE upper('%PART%')",
+    "contains(lower(TEXT), lower('PART'))"
+  )
+}
