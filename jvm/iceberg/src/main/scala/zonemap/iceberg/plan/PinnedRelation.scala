@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.iceberg.plan
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.iceberg.{BaseTable, PartitionSpec, Snapshot}
 
 import zonemap.core.io.CorruptIndexException
@@ -9,7 +11,7 @@ import zonemap.iceberg.prune.FileSet
 import zonemap.iceberg.registry.TableIndex
 import zonemap.iceberg.report.{PlanReport, StockReason, Survivable}
 import zonemap.iceberg.settings.PlannerSettings
-import zonemap.iceberg.snapshot.{SnapshotKey, TableFacts}
+import zonemap.iceberg.snapshot.{SnapshotDeletes, SnapshotKey, TableFacts}
 import zonemap.iceberg.store.{StoreBudget, StoreSlowException}
 import zonemap.iceberg.trust.BoundsTrust
 import zonemap.iceberg.upkeep.{ResolvedSnapshot, UpkeepProcess}
@@ -28,6 +30,8 @@ private[zonemap] final class PinnedRelation(
     pinnedId: java.lang.Long,
     val settings: PlannerSettings,
     val process: UpkeepProcess) {
+  import PinnedRelation._
+
   import PinnedRelation._
 
   /** How long all plans of this relation together may wait for the store. */
@@ -83,8 +87,18 @@ private[zonemap] final class PinnedRelation(
           .orElse(known.quarantined.map(StockReason.Quarantined))
           .toLeft(())
           .flatMap(_ => process.resolver.resolve(table, snapshot, settings))
+          .filterOrElse(resolved => !areKeyedByStructs(resolved.index.deletes), DeletesByStructs)
       }
     catch { case Survivable(e) => Left(failed(snapshot, e)) }
+
+  /**
+   * Whether an equality delete compares a field of a struct. Iceberg's readers take such a field as null where the query
+   * does not read it, so they need exactly the deletes that Iceberg plans: SOUNDNESS, S207.
+   */
+  private def areKeyedByStructs(deletes: SnapshotDeletes): Boolean =
+    deletes.compares { id =>
+      table.schemas().values().asScala.exists(s => s.findField(id) != null && s.asStruct().field(id) == null)
+    }
 
   /** Whether a resolution must be repeated: a store that was slow is requested again after some time. */
   private def isOutdated(known: Resolution): Boolean =
@@ -136,6 +150,7 @@ private[zonemap] final class PinnedRelation(
 }
 
 private[plan] object PinnedRelation {
+  private val DeletesByStructs = StockReason.Unindexable("an equality delete compares a field of a struct")
 
   /** The result of resolving a snapshot. */
   private final case class Resolution(snapshotId: Long, found: Either[StockReason, ResolvedSnapshot])

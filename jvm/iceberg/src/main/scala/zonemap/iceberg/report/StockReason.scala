@@ -70,7 +70,8 @@ object StockReason {
     Encrypted.code -> "The table is encrypted; its bounds must not be copied.",
     FormatVersion(4).code -> "The table has a format version other than 1 to 3.",
     Unindexable("").code ->
-      "A manifest lists encrypted files, its entries differ from its manifest list, or Iceberg cannot decode it.",
+      ("A manifest lists encrypted files, differs from its manifest list, or cannot be decoded by Iceberg; or an " +
+        "equality delete compares a field of a struct."),
     StoreDamaged("").code -> "A stored segment was found damaged or missing while the scan was planned.",
     StoreSlow(0, 0).code ->
       "The store did not respond within `plan.maxStoreWait`; later queries find the bytes that it still loads.",

@@ -81,6 +81,9 @@ private[zonemap] final class KeyedDeletes private (stored: DeleteSegment) {
 
   def delete(row: Int): LiveDelete = deletes(row)
 
+  /** The field ids that equality deletes compare. */
+  val equalityFields: Set[Int] = deletes.iterator.filter(_.isEquality).flatMap(_.entry.equalityIds).toSet
+
   /** Whether any delete file refers to one data file only. */
   def hasPaths: Boolean = !paths.isEmpty
 

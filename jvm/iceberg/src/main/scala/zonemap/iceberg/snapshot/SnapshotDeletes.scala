@@ -26,6 +26,12 @@ private[zonemap] final class LiveDeleteSegment(
   private[zonemap] def live(rows: Array[Int]): Array[Int] =
     if (liveRows == null || rows.isEmpty) rows else rows.filter(liveRows(_))
 
+  private[snapshot] def compares(isSought: Int => Boolean): Boolean =
+    segment.equalityFields.exists(isSought) && (0 until segment.rows).exists { row =>
+      val delete = segment.delete(row)
+      (liveRows == null || liveRows(row)) && delete.isEquality && delete.entry.equalityIds.exists(isSought)
+    }
+
   /** The delete file of the last live row among `rows` of the segment. */
   private[zonemap] def last(rows: Array[Int]): Option[LiveDelete] = {
     val place = if (liveRows == null) rows.length - 1 else rows.lastIndexWhere(liveRows(_))
@@ -70,6 +76,9 @@ private[zonemap] final class SnapshotDeletes(
 
   /** Whether any delete file may refer to one data file only. */
   def hasPaths: Boolean = withPaths.nonEmpty
+
+  /** Whether an equality delete compares a field with such an id. */
+  def compares(isSought: Int => Boolean): Boolean = segments.exists(_.compares(isSought))
 
   /** The deletion vectors and position deletes that refer to one data file. */
   def ofPath(path: String): Array[LiveDelete] = found(withPaths)(_.rowsOfPath(path))

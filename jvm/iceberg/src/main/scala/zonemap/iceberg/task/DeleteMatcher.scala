@@ -23,7 +23,8 @@ import zonemap.iceberg.snapshot.{LiveDelete, SnapshotDeletes}
  * left out only when its bounds or null counts prove that it deletes no value of the data file. Unlike in Iceberg,
  * none is left out because of the scan's filter, and none because of float or double bounds, which exclude NaN. The
  * result may therefore contain equality-delete files that Iceberg drops. Applying them removes no row that belongs to
- * the scan's result, because the table spec applies them too.
+ * the scan's result, because the table spec applies them too. Iceberg's readers do not where an equality delete compares
+ * a field of a struct: Iceberg plans such a snapshot, see [[zonemap.iceberg.plan.PinnedRelation]].
  *
  * Not thread-safe; one instance for each plan.
  */

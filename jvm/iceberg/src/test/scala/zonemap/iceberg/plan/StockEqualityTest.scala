@@ -14,7 +14,7 @@ import org.apache.iceberg.types.Types.NestedField.{optional, required}
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.iceberg.report.StockReason
+import zonemap.iceberg.report.{PlanMode, StockReason}
 import zonemap.iceberg.testing.{OwnProcess, Stats, TestFiles, TestTable}
 
 /** The same scan planned by the index and by Iceberg: every task equal in every field. */
@@ -366,6 +366,23 @@ class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach with OwnProc
     val deletes = Seq("id", "x").map(c => TestFiles.equalityDeletes(table, Seq(c), stats = Map(c -> allNull)))
     table.delete(deletes: _*)
     assert(deletesOf(same(table), file.location()) == Set(deletes.head.location()))
+  }
+
+  test("equality deletes by a field of a struct are planned by Iceberg, as long as the snapshot has them") {
+    val struct = Types.StructType.of(optional(3, "x", Types.IntegerType.get()))
+    val table = TestTable.create(new Schema(optional(1, "id", Types.LongType.get()), optional(2, "st", struct)))
+    table.append(TestFiles.data(table, Map("id" -> Stats.range(1L, 2L))))
+    val deletes = Seq(Seq("id"), Seq("id", "st.x")).map(TestFiles.equalityDeletes(table, _))
+    table.delete(deletes.head)
+    build(table)
+    assert(ours(table).tasks.head.deletes().size == 1 && compared(table).mode == PlanMode.Exact)
+    table.delete(deletes.last)
+    build(table)
+    val ofStruct = PlanMode.Stock(StockReason.Unindexable("an equality delete compares a field of a struct"))
+    assert(ours(table).mode == ofStruct)
+    table.load().newRewrite().deleteFile(deletes.last).commit()
+    build(table)
+    assert(ours(table).mode != ofStruct && compared(table).tasks.head.deletes().size == 1)
   }
 
   test("equality deletes on a decimal promoted beyond 18 digits apply to files that were indexed before") {

@@ -24,7 +24,7 @@ object Remedies {
     "FORMAT_VERSION" -> "Use a newer zonemap.",
     "UNINDEXABLE" ->
       ("CALL rewrite_manifests, which writes clean manifests. A manifest that Iceberg cannot decode has to be " +
-        "written again by the engine that wrote it."),
+        "written again by the engine that wrote it. Deletes by a field of a struct go with rewrite_data_files."),
     "STORE_DAMAGED" -> "CALL zonemap.system.build_index(table => '{table}'), and find the writer that changed the store.",
     "STORE_SLOW" -> "Run the query again; if the reason comes back, set cold.cacheDir or raise plan.maxStoreWait.",
     "SHADOW_MISMATCH" -> "Report it, with the line of the log.",
