@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.iceberg.snapshot
 
+import java.util.BitSet
 import java.util.concurrent.ConcurrentHashMap
 
 import scala.util.control.NonFatal
@@ -9,7 +10,7 @@ import org.apache.iceberg.Table
 import org.slf4j.LoggerFactory
 
 import zonemap.core.eval.FactLookup
-import zonemap.core.fact.{Fact, FactFile, FactKey, FactKind}
+import zonemap.core.fact.{Fact, FactFile, FactKey, FactKind, KeyIndex, KeysOfFile}
 import zonemap.core.io.{ByteSource, CorruptIndexException}
 import zonemap.core.predicate.ColumnId
 import zonemap.core.version.FactRef
@@ -94,7 +95,7 @@ private[zonemap] final class TableFacts private (
 
   private def find(ref: FactRef, key: FactKey): Option[Fact] =
     open(ref).flatMap { opened =>
-      try opened.file.find(key)
+      try opened.find(key)
       catch {
         case slow: StoreSlowException => throw slow
         case NonFatal(e) =>
@@ -125,7 +126,7 @@ private[zonemap] final class TableFacts private (
       val file = FactFile.open(source)
       if (file.kind != ref.kind || file.column != ref.column)
         throw new CorruptIndexException("it holds facts of another column")
-      Opened(source, file)
+      Opened(source, file, file.keyIndex.map(new ReadableKeys(_, e => tried.put(ref.relativePath, failed(ref, e)))))
     } catch {
       case slow: StoreSlowException => throw slow
       case NonFatal(e)              => failed(ref, e)
@@ -179,7 +180,24 @@ private[zonemap] object TableFacts {
     def mayRetry: Boolean = false
   }
 
-  private final case class Opened(source: ByteSource, file: FactFile) extends Tried
+  private final case class Opened(source: ByteSource, file: FactFile, keys: Option[KeyIndex]) extends Tried {
+    def find(key: FactKey): Option[Fact] = file.find(key).map {
+      case found: KeysOfFile => keys.fold(found)(new KeysOfFile(found.columnType, _, found.ordinal))
+      case other             => other
+    }
+  }
+
+  /** An index of keys that proves nothing once it could not be read. */
+  private final class ReadableKeys(index: KeyIndex, failed: Throwable => Unit) extends KeyIndex {
+    override def holding(hashes: Array[Long]): Option[BitSet] =
+      try index.holding(hashes)
+      catch {
+        case slow: StoreSlowException => throw slow
+        case NonFatal(e) =>
+          failed(e)
+          None
+      }
+  }
 
   /**
    * The file is missing or differs from its reference. Reading it again is useless, because a repaired file gets
