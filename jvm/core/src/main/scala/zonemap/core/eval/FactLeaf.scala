@@ -45,7 +45,8 @@ final private[eval] class FactLeaf(leaf: Leaf, work: FactWorkLimit) {
     ColumnType.comparable(fact.columnType, leaf.column.columnType) && (fact match {
       case _: KnownValues | _: KnownRanges => FactLeaf.cells(fact).forall(isExcludedFor(fact.columnType, _))
       case bloom: ValueBloom => pointHashes(bloom.columnType).exists(_.forall(h => work.spend() && !bloom.mayHold(h)))
-      case keys: KeysOfFile  => candidates(keys).exists(files => work.spend() && !files.get(keys.ordinal))
+      case keys: KeysOfFile =>
+        candidates(keys.columnType, keys.index).exists(files => work.spend() && !files.get(keys.ordinal))
       case grams: NGramBloom =>
         textGrams.exists(_.forall(text => work.spend(text.length.toLong) && !text.forall(grams.mayHold)))
     })
@@ -82,10 +83,14 @@ final private[eval] class FactLeaf(leaf: Leaf, work: FactWorkLimit) {
   }
 
   /** The data files of an index that may hold a matching value; None if nothing is proven. Each index is read once. */
-  private def candidates(keys: KeysOfFile): Option[BitSet] =
+  def candidates(stored: ColumnType, keys: KeyIndex): Option[BitSet] =
     looked.computeIfAbsent(
-      keys.index,
-      index => pointHashes(keys.columnType).filter(h => work.spendLookUps(h.length)).flatMap(index.holding))
+      keys,
+      index =>
+        if (ColumnType.comparable(stored, leaf.column.columnType))
+          pointHashes(stored).filter(h => work.spendLookUps(h.length)).flatMap(index.holding)
+        else None
+    )
 
   /** For each alternative, the n-grams that every matching text contains. */
   private lazy val textGrams: Option[Seq[Array[Long]]] =
