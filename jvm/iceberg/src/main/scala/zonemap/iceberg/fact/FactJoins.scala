@@ -9,7 +9,7 @@ private[fact] object FactJoins {
   /** Files of facts smaller than this are joined, up to about twice the size: each is a request to a remote store. */
   val SmallBytes: Long = 4L << 20
 
-  /** The largest file of keys that joins make: the driver holds it twice in memory. */
+  /** The largest file of keys that joins make: the driver holds it up to four times in memory. */
   val MostBytes: Long = 128L << 20
 
   /** A file of keys is joined with smaller ones if it is at most so many times as large as these together. */
