@@ -34,7 +34,7 @@ PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/
 # sbt, pip and Maven run in parallel
 MAKEFLAGS += --jobs=3
 
-.PHONY: help setup jars jar wheel demo test test-jvm test-matrix test-python publish-local release-check campaign docs docs-site lint check format bench-planning bench-matrix bench-aggregates bench-dml bench-kernel bench-pruning bench-footers bench-tpch bench-tpcds bench-atlas bench-strategies bench-stream bench-report clean tools demo-ingest demo-serve soak-ingest bench-ingest guards bench-pyiceberg bench-serve bench-load soak faults simulate soundness
+.PHONY: help setup jars jar wheel demo test test-jvm test-matrix test-python publish-local release-check campaign docs docs-site lint check format bench-planning bench-matrix bench-aggregates bench-dml bench-kernel bench-pruning bench-footers bench-keys bench-tpch bench-tpcds bench-atlas bench-strategies bench-stream bench-report clean tools demo-ingest demo-serve soak-ingest bench-ingest guards bench-pyiceberg bench-serve bench-load soak faults simulate soundness
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -168,6 +168,10 @@ bench-tpcds: setup ## the 103 statements of TPC-DS, facts ordered by date, and p
 bench-footers: ## the footers of 1,000 imported files as evidence: requests, time and CPU, local and at 27 ms a request (2 minutes)
 	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.Footers $(call work,footers) $(call result,footers,planning/results/footers.json) $(if $(QUICK),200 1,1000 5)"
 	$(call provenance,$(call result,footers,planning/results/footers.json))
+
+bench-keys: ## an index of keys beside bloom filters: bits, files of an absent key, CPU of look-ups and builds (about 3 minutes)
+	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.Keys $(call result,keys,planning/results/keys.json) $(if $(QUICK),100x50000 2000x2500,1000x50000 20000x2500)"
+	$(call provenance,$(call result,keys,planning/results/keys.json))
 
 bench-atlas: setup ## the query of Netflix's Atlas table over metadata of 2,700,000 files, and over rows (about 25 minutes)
 	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.AtlasTable $(call work,atlas)/db/atlas $(if $(QUICK),50000,2700000)"

@@ -115,7 +115,7 @@ def test_facts_are_built_estimated_dropped_and_their_files_deleted(spark: SparkS
         *("build_index", "build_index", "build_index", "drop_index", "drop_index", "collect_garbage")
     ]
     built, estimated, bloom, dropped, *_, deleted = [spark.sql(statement).collect() for statement in found]
-    kinds = {"values(status)", "bloom(user_id)", "ngrams(message)", "bounds(note)", "ranges(ts)"}
+    kinds = {"values(status)", "bloom(user_id)", "ngrams(message)", "bounds(note)", "ranges(ts)", "keys(order_id)"}
     assert {row.part for row in built} == {"index", *kinds}
     assert {row.part for row in estimated} >= {"bloom(user_id)", "values(status)"}
     assert {row.part for row in bloom} == {"index", "bloom(user_id)"}

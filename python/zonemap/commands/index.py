@@ -24,8 +24,8 @@ from zonemap.session.remote import server_of
     "--facts",
     multiple=True,
     metavar="KIND(COLUMN)",
-    help="Build facts from the data files: values(a), bloom(b), ngrams(c), bounds(d), ranges(e) or values(tags['k']); "
-    "'none' drops all facts. May be repeated.",
+    help="Build facts from the data files: values(a), bloom(b), ngrams(c), bounds(d), ranges(e), keys(f) or "
+    "values(tags['k']); 'none' drops all facts. May be repeated.",
 )
 @click.option(
     "--columns",

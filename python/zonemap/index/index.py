@@ -98,8 +98,8 @@ class Index:
 
         Args:
             facts: The facts of columns to build: "values(status)", "bloom(user_id)", "ngrams(message)", "bounds(note)",
-                "ranges(ts)", and for a key of a map, "values(tags['type'])". A Spark job reads the data files that lack
-                them; ["none"] drops all facts.
+                "ranges(ts)", "keys(order_id)", and for a key of a map, "values(tags['type'])". A Spark job reads the
+                data files that lack them; ["none"] drops all facts.
             columns: The columns whose bounds the index retains from now on, ["*"] for all; segments that lack one of
                 them are built anew, other segments lose the columns that are not named. None: the columns chosen
                 before, initially all.

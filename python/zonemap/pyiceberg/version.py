@@ -18,7 +18,7 @@ _HEADER_BYTES = 18
 _MOST_BYTES = 16 << 20
 _REF_BYTES = 11
 _WITH_FACTS, _WITH_COLUMNS, _WITH_KEYS, _WITH_MAPPINGS = 2, 3, 4, 5
-_FACT_KINDS = range(1, 6)
+_FACT_KINDS = range(1, 7)
 
 _PART = "[A-Za-z0-9_-]+"
 _DATA_SEGMENT = re.compile(f"segments/{_PART}/{_PART}\\.zm")

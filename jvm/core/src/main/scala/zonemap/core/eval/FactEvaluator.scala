@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.core.eval
 
-import zonemap.core.fact.{Fact, FactKind, KnownValues}
+import java.util.BitSet
+
+import zonemap.core.fact.{Fact, FactKind, KeyIndex, KnownValues}
 import zonemap.core.predicate._
 import zonemap.core.rule.Match
 import zonemap.core.value.{ColumnType, ZoneValue, ZoneValues}
@@ -30,6 +32,9 @@ final private[zonemap] class FactEvaluator private (root: FactNode) {
   /** The facts that the evaluation may look up, as columns and kinds. */
   val wanted: Set[(ColumnId, FactKind)] = root.wanted
 
+  /** Conditions that each matching row meets, and that an index of keys can refute for many files at once. */
+  val keyed: Seq[KeyCondition] = FactEvaluator.keyed(root)
+
   /**
    * True if it is proven that no row of the file matches.
    *
@@ -38,7 +43,23 @@ final private[zonemap] class FactEvaluator private (root: FactNode) {
   def excludes(facts: FactLookup, byBounds: Predicate => Match): Boolean = root.excludes(facts, byBounds)
 }
 
+/** A condition on single values of one column. Not thread-safe. */
+final private[zonemap] class KeyCondition(val column: ColumnId, leaf: FactLeaf) {
+
+  /**
+   * The ordinals of the data files of an index, stored as this type, that may have a matching row; None if nothing is
+   * proven.
+   */
+  def candidates(stored: ColumnType, keys: KeyIndex): Option[BitSet] = leaf.candidates(stored, keys)
+}
+
 private[zonemap] object FactEvaluator {
+
+  private def keyed(node: FactNode): Seq[KeyCondition] = node match {
+    case any: AnyExcludes                                           => any.nodes.flatMap(keyed)
+    case alone: LeafExcludes if alone.kinds.contains(FactKind.Keys) => Seq(new KeyCondition(alone.column, alone.leaf))
+    case _                                                          => Nil
+  }
 
   /**
    * The evaluator of a predicate; None if it could prove nothing that bounds do not prove, because the predicate holds
@@ -98,7 +119,7 @@ sealed private trait FactNode {
   def excludes(facts: FactLookup, byBounds: Predicate => Match): Boolean
 }
 
-final private class LeafExcludes(column: ColumnId, kinds: Seq[FactKind], leaf: FactLeaf) extends FactNode {
+final private class LeafExcludes(val column: ColumnId, val kinds: Seq[FactKind], val leaf: FactLeaf) extends FactNode {
   override val wanted: Set[(ColumnId, FactKind)] = kinds.iterator.map(column -> _).toSet
 
   override def excludes(facts: FactLookup, byBounds: Predicate => Match): Boolean =
@@ -119,7 +140,7 @@ final private class LeavesExclude(column: ColumnId, kind: FactKind, leaves: Seq[
 }
 
 /** AND. The bounds were evaluated before, so only facts are evaluated here. */
-final private class AnyExcludes(nodes: Seq[FactNode]) extends FactNode {
+final private class AnyExcludes(val nodes: Seq[FactNode]) extends FactNode {
   override val wanted: Set[(ColumnId, FactKind)] = nodes.iterator.flatMap(_.wanted).toSet
 
   override def excludes(facts: FactLookup, byBounds: Predicate => Match): Boolean =

@@ -1,7 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.core.eval
 
-import zonemap.core.fact.{Fact, FactHashes, FactKind, KnownRanges, KnownValues, NGramBloom, ValueBloom}
+import java.util.{BitSet, IdentityHashMap}
+
+import zonemap.core.fact.{
+  Fact,
+  FactHashes,
+  FactKind,
+  KeyIndex,
+  KeysOfFile,
+  KnownRanges,
+  KnownValues,
+  NGramBloom,
+  ValueBloom
+}
 import zonemap.core.predicate._
 import zonemap.core.rule.{LeafRule, Match}
 import zonemap.core.value.{BytesValue, ColumnType, ReplacedText, StringType, ZoneValue}
@@ -10,13 +22,14 @@ import zonemap.core.value.{BytesValue, ColumnType, ReplacedText, StringType, Zon
  * A leaf that is evaluated on facts. The rules and hashes derived from its literals are computed once, not once per
  * file. Not thread-safe.
  *
- * docs/design/SOUNDNESS.md argues each kind of fact, S16, S79 to S82 and S90.
+ * docs/design/SOUNDNESS.md argues each kind of fact, S16, S79 to S82, S90 and S146.
  *
  * @param work what the plan may spend on facts; a fact proves nothing once it is spent
  */
 final private[eval] class FactLeaf(leaf: Leaf, work: FactWorkLimit) {
   private var rules = Map.empty[ColumnType, Option[LeafRule]]
   private var hashes = Map.empty[ColumnType, Option[Array[Long]]]
+  private val looked = new IdentityHashMap[KeyIndex, Option[BitSet]]
 
   /** The kinds of facts that may prove that no row matches this leaf. */
   val kinds: Seq[FactKind] =
@@ -24,7 +37,7 @@ final private[eval] class FactLeaf(leaf: Leaf, work: FactWorkLimit) {
     else
       (if (leaf.isInstanceOf[Contains]) Nil else Seq(FactKind.Bounds, FactKind.Ranges)) ++
         Seq(FactKind.Values) ++
-        Option.when(FactLeaf.points(leaf).isDefined)(FactKind.Bloom) ++
+        (if (FactLeaf.points(leaf).isDefined) Seq(FactKind.Keys, FactKind.Bloom) else Nil) ++
         Option.when(FactLeaf.texts(leaf).isDefined)(FactKind.NGrams)
 
   /** True if the fact proves that no row of its file matches. */
@@ -32,6 +45,8 @@ final private[eval] class FactLeaf(leaf: Leaf, work: FactWorkLimit) {
     ColumnType.comparable(fact.columnType, leaf.column.columnType) && (fact match {
       case _: KnownValues | _: KnownRanges => FactLeaf.cells(fact).forall(isExcludedFor(fact.columnType, _))
       case bloom: ValueBloom => pointHashes(bloom.columnType).exists(_.forall(h => work.spend() && !bloom.mayHold(h)))
+      case keys: KeysOfFile =>
+        candidates(keys.columnType, keys.index).exists(files => work.spend() && !files.get(keys.ordinal))
       case grams: NGramBloom =>
         textGrams.exists(_.forall { runs =>
           work.spend(runs.iterator.map(_.length.toLong).sum) && !runs.forall(_.exists(grams.mayHold))
@@ -69,6 +84,16 @@ final private[eval] class FactLeaf(leaf: Leaf, work: FactWorkLimit) {
     }
     hashes(stored)
   }
+
+  /** The data files of an index that may hold a matching value; None if nothing is proven. Each index is read once. */
+  def candidates(stored: ColumnType, keys: KeyIndex): Option[BitSet] =
+    looked.computeIfAbsent(
+      keys,
+      index =>
+        if (ColumnType.comparable(stored, leaf.column.columnType))
+          pointHashes(stored).filter(h => work.spendLookUps(h.length)).flatMap(index.holding)
+        else None
+    )
 
   /** For each alternative, the n-grams of which every matching text contains one variant each. */
   private lazy val textGrams: Option[Seq[Array[Array[Long]]]] =

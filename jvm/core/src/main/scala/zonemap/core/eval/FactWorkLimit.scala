@@ -19,6 +19,9 @@ final private[eval] class FactWorkLimit(most: Long = FactWorkLimit.MostSteps) {
     spent <= most
   }
 
+  /** Counts look-ups of keys in an index over many files; false if the work is spent. */
+  def spendLookUps(keys: Int): Boolean = spend(FactWorkLimit.LiteralsOfLookUp * keys)
+
   /** Whether a text has the part; true if the work is spent. Counts each comparison of two bytes. */
   def mayHold(text: Array[Byte], part: BytesValue, ignoresCase: Boolean): Boolean = {
     val sought = if (ignoresCase) AsciiCase.lower(part.bytes) else part.bytes
@@ -46,6 +49,9 @@ private[eval] object FactWorkLimit {
 
   /** A rule on one value, or a probe of a filter. */
   private val StepsOfLiteral = 64L
+
+  /** A look-up of a key decodes a block of keys, which takes as long as the evaluation of so many literals. */
+  private val LiteralsOfLookUp = 256L
 
   /** A comparison of two bytes in a search. */
   private val StepsOfComparison = 2L

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.core.fact
 
+import java.util.BitSet
+
 import zonemap.core.predicate.SortedValues
 import zonemap.core.value.{AsciiCase, BytesValue, ColumnType, LongValue, ZoneValue}
 
@@ -40,12 +42,25 @@ final private[zonemap] class NGramBloom(val columnType: ColumnType, bloom: Block
   def mayHold(hash: Long): Boolean = bloom.mayHold(hash)
 }
 
+/** The place of one data file in an index of the keys of many data files. */
+final private[zonemap] class KeysOfFile(val columnType: ColumnType, val index: KeyIndex, val ordinal: Int) extends Fact
+
+/** The hashes of the values, other than null and NaN, that each of many data files holds in one column. Thread-safe. */
+private[zonemap] trait KeyIndex {
+
+  /**
+   * The ordinals of the data files that may hold a value with one of these hashes: all that hold one, and few others.
+   * None if the index cannot be read.
+   */
+  def holding(hashes: Array[Long]): Option[BitSet]
+}
+
 private[zonemap] object FactHashes {
 
   /** Length of an n-gram, in bytes. */
   val GramBytes = 3
 
-  /** Returns the hash of a value for a bloom filter. */
+  /** Returns the hash of a value for a bloom filter and for an index of keys. */
   def ofValue(value: ZoneValue): Long = value match {
     case LongValue(v)      => XxHash64.ofLong(v)
     case BytesValue(bytes) => XxHash64.ofBytes(bytes)

@@ -31,6 +31,7 @@ private[zonemap] object FactBuilder {
     case FactKind.NGrams => new NGramsBuilder
     case FactKind.Bounds => new BoundsBuilder
     case FactKind.Ranges => new RangesBuilder
+    case FactKind.Keys   => new KeysBuilder
   }
 
   /** The entry of a file without such a fact, so that a later build does not read the file again. */

@@ -46,6 +46,7 @@ private[fact] object FactCodec {
       case FactKind.NGrams => new NGramBloom(columnType, new BlockBloom(stored))
       case FactKind.Bounds => bounds(columnType, new Input(stored))
       case FactKind.Ranges => ranges(columnType, new Input(stored))
+      case FactKind.Keys   => throw new IllegalArgumentException("keys are not stored file by file")
     }
   }
 

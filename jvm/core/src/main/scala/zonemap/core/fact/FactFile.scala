@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.core.fact
 
-import java.nio.{ByteBuffer, ByteOrder}
-
 import zonemap.core.io.{ByteSource, Checksums, CorruptIndexException, HeapBytes, Input, Output}
 import zonemap.core.predicate.ColumnId
 import zonemap.core.value.{BytesValue, ColumnType, LongValue, ZoneValue}
@@ -12,12 +10,11 @@ import zonemap.core.value.{BytesValue, ColumnType, LongValue, ZoneValue}
  * read and verified when it is requested. Thread-safe.
  */
 final private[zonemap] class FactFile private (
-    source: ByteSource,
     val kind: FactKind,
     val column: ColumnId,
     val columnType: ColumnType,
-    keys: Array[FactKey],
-    entries: Array[FactFile.Entry]) {
+    private val keys: Array[FactKey],
+    private val body: FactBody) {
 
   /** True if the data file has an entry. */
   def has(key: FactKey): Boolean = rowOf(key) >= 0
@@ -25,33 +22,22 @@ final private[zonemap] class FactFile private (
   /** Returns the size of the fact about a data file, in bytes; 0 without a fact. */
   def bytesOf(key: FactKey): Int = {
     val row = rowOf(key)
-    if (row >= 0) entries(row).length else 0
+    if (row >= 0) body.bytesOf(row) else 0
   }
 
   /** Returns the fact about a data file; None without an entry or without a fact. */
   def find(key: FactKey): Option[Fact] = {
     val row = rowOf(key)
-    Option.when(row >= 0 && entries(row).length > 0)(FactCodec.decode(kind, columnType, bytes(entries(row))))
+    if (row >= 0) body.find(row) else None
   }
+
+  /** The index of keys that all facts of the file share; None for other kinds. */
+  def keyIndex: Option[KeyIndex] = Some(body).collect { case index: KeyIndex => index }
 
   def keysIterator: Iterator[FactKey] = keys.iterator
 
   /** Estimated size of the head on the heap, in bytes. */
-  def heapBytes: Long = FactFile.OwnBytes + keys.length * FactFile.RowBytes
-
-  /** Returns the stored bytes of the fact about a data file with an entry; empty without a fact. */
-  def stored(key: FactKey): Array[Byte] = {
-    val entry = entries(rowOf(key))
-    val out = new Array[Byte](entry.length)
-    if (entry.length > 0) bytes(entry).get(out)
-    out
-  }
-
-  private def bytes(entry: FactFile.Entry): ByteBuffer = {
-    val found = source.read(entry.offset, entry.length)
-    if (Checksums.crc32c(found) != entry.crc32c) Input.damaged(s"a $kind fact: its checksum does not match")
-    found.order(ByteOrder.LITTLE_ENDIAN)
-  }
+  def heapBytes: Long = FactFile.OwnBytes + keys.length * FactFile.KeyBytes + body.heapBytes
 
   private def rowOf(key: FactKey): Int = java.util.Arrays.binarySearch(keys.asInstanceOf[Array[AnyRef]], key)
 }
@@ -62,6 +48,9 @@ private[zonemap] object FactFile {
   /** The first version of the format, used if it can represent the file. */
   private val Plain = 1
   private val WithKeys = 2
+
+  /** The version of facts that data files share. */
+  private val Shared = 3
   private val NoKey = 0
   private val LongKey = 1
   private val BytesKey = 2
@@ -69,13 +58,11 @@ private[zonemap] object FactFile {
 
   private val OwnBytes = 300L
 
-  /** Size of a key, an entry, and the references to both in their arrays. */
-  private val RowBytes: Long = HeapBytes.instance(16) + HeapBytes.instance(16) + 2 * HeapBytes.Reference
+  /** Size of a key and the reference to it. */
+  private val KeyBytes: Long = HeapBytes.instance(16) + HeapBytes.Reference
 
   /** Size of the entry of one data file in the head, in bytes. */
-  val EntryBytes = 28
-
-  final private case class Entry(offset: Long, length: Int, crc32c: Int)
+  val EntryBytes: Int = FactEntries.EntryBytes
 
   /** Returns the bytes of a fact file; `facts` are the results of builders, one for each key. */
   def encode(
@@ -83,20 +70,73 @@ private[zonemap] object FactFile {
       column: ColumnId,
       columnType: ColumnType,
       facts: Seq[(FactKey, Array[Byte])]): Array[Byte] = {
-    val version = if (isPlain(kind, column)) Plain else WithKeys
     val sorted = facts.sortBy(_._1)
-    val head = new Output(64 + sorted.size * EntryBytes)
-    head.byte(kind.code).int(column.fieldId)
-    if (version == WithKeys) writeMapKey(head, column.mapKey)
-    head.text(columnType.text).int(sorted.size)
-    sorted.foldLeft(0) { case (offset, (key, bytes)) =>
-      head.long(key.high).long(key.low).int(offset).int(bytes.length).int(Checksums.crc32c(bytes))
-      Math.addExact(offset, bytes.length)
+    if (kind == FactKind.Keys)
+      ofKeys(column, columnType, sorted.map(_._1), KeyBlocksWriter.ofBuilt(sorted.map(_._2)))
+    else
+      file(kind, column, columnType, sorted.size * EntryBytes, sorted.iterator.map(_._2.length).sum)(
+        FactEntries.writeHead(_, sorted))(out => sorted.foreach { case (_, bytes) => out.raw(bytes) })
+  }
+
+  /**
+   * Joins fact files of one kind about one column of one type, without data files that are not in `live`. Of a data file
+   * in several of them, one fact is taken.
+   */
+  def join(files: Seq[FactFile], live: Set[FactKey]): Encoded = {
+    val first = files.head
+    val rows = for {
+      file <- files
+      row <- file.keys.indices
+      if live(file.keys(row))
+    } yield (file.keys(row), file, row)
+    // of two entries of a data file, the one with a fact
+    val chosen = rows.sortBy { case (_, file, row) => file.body.bytesOf(row) == 0 }.distinctBy(_._1).sortBy(_._1)
+    val facts = chosen.count { case (_, file, row) => file.body.bytesOf(row) > 0 }
+    val bytes = first.kind match {
+      case FactKind.Keys => joinedKeys(files, chosen)
+      case _ =>
+        val stored = chosen.collect { case (key, Entries(entries), row) => key -> entries.stored(row) }
+        encode(first.kind, first.column, first.columnType, stored)
     }
-    val headBytes = head.toBytes
-    val out = new Output(FixedBytes + headBytes.length + sorted.iterator.map(_._2.length).sum)
-    out.raw(Magic).short(version).int(headBytes.length).int(Checksums.crc32c(headBytes)).raw(headBytes)
-    sorted.foreach { case (_, bytes) => out.raw(bytes) }
+    Encoded(bytes, chosen.size, facts)
+  }
+
+  /**
+   * @param files the number of data files with an entry
+   * @param facts how many of them have a fact
+   */
+  final case class Encoded(bytes: Array[Byte], files: Int, facts: Int)
+
+  private object Entries {
+    def unapply(file: FactFile): Option[FactEntries] = Some(file.body).collect { case entries: FactEntries => entries }
+  }
+
+  private def joinedKeys(files: Seq[FactFile], chosen: Seq[(FactKey, FactFile, Int)]): Array[Byte] = {
+    val ordinals = files.map(file => Array.fill(file.keys.length)(-1))
+    val of = files.zip(ordinals)
+    chosen.zipWithIndex.foreach { case ((_, file, row), ordinal) => of.find(_._1 eq file).get._2(row) = ordinal }
+    val streams = of.map { case (file, newOrdinals) => file.body.asInstanceOf[KeyBlocks].pairs(newOrdinals) }
+    val hasFact = chosen.iterator.map { case (_, file, row) => file.body.bytesOf(row) > 0 }.toArray
+    val expected = chosen.iterator.map { case (_, file, row) => file.body.bytesOf(row).toLong }.sum * 9 / 8
+    val writer = new KeyBlocksWriter(hasFact, 64 + Math.toIntExact(expected)).write(KeyBlocksWriter.merged(streams))
+    ofKeys(files.head.column, files.head.columnType, chosen.map(_._1), writer)
+  }
+
+  private def ofKeys(column: ColumnId, columnType: ColumnType, keys: Seq[FactKey], writer: KeyBlocksWriter) =
+    file(FactKind.Keys, column, columnType, 0, writer.bodyBytes)(writer.writeHead(_, keys))(writer.writeBody)
+
+  private def file(kind: FactKind, column: ColumnId, columnType: ColumnType, headBytes: Int, bodyBytes: Int)(
+      writeHead: Output => Unit)(writeBody: Output => Unit): Array[Byte] = {
+    val version = if (kind == FactKind.Keys) Shared else if (isPlain(kind, column)) Plain else WithKeys
+    val head = new Output(64 + headBytes)
+    head.byte(kind.code).int(column.fieldId)
+    if (version != Plain) writeMapKey(head, column.mapKey)
+    head.text(columnType.text)
+    writeHead(head)
+    val bytes = head.toBytes
+    val out = new Output(Math.addExact(FixedBytes + bytes.length, bodyBytes))
+    out.raw(Magic).short(version).int(bytes.length).int(Checksums.crc32c(bytes)).raw(bytes)
+    writeBody(out)
     out.toBytes
   }
 
@@ -106,8 +146,8 @@ private[zonemap] object FactFile {
     val fixed = new Input(source.read(0, FixedBytes))
     if (!fixed.raw(Magic.length).sameElements(Magic)) Input.damaged("not a zonemap fact file")
     val version = fixed.short()
-    if (version != Plain && version != WithKeys)
-      throw new CorruptIndexException(s"unsupported format version $version (this release reads $Plain and $WithKeys)")
+    if (version < Plain || version > Shared)
+      throw new CorruptIndexException(s"unsupported format version $version (this release reads $Plain to $Shared)")
     val length = fixed.int()
     val crc = fixed.int()
     if (length < 0 || length > source.sizeBytes - FixedBytes) Input.damaged("the file is cut off")
@@ -118,7 +158,7 @@ private[zonemap] object FactFile {
 
   /** True if the first version of the format, without keys of maps and some kinds, can represent such facts. */
   private[core] def isPlain(kind: FactKind, column: ColumnId): Boolean =
-    column.mapKey.isEmpty && kind != FactKind.Bounds && kind != FactKind.Ranges
+    column.mapKey.isEmpty && kind != FactKind.Bounds && kind != FactKind.Ranges && kind != FactKind.Keys
 
   /** Writes the key of a map: one byte for the type of the key, then the key. */
   private[core] def writeMapKey(out: Output, key: Option[ZoneValue]): Unit = key match {
@@ -138,20 +178,15 @@ private[zonemap] object FactFile {
     val code = in.byte()
     val kind = FactKind.ofCode(code).getOrElse(Input.damaged(s"a fact of kind $code"))
     val fieldId = in.int()
-    val column = ColumnId(fieldId, if (version == WithKeys) readMapKey(in) else None)
+    val column = ColumnId(fieldId, if (version != Plain) readMapKey(in) else None)
     val text = in.text()
     val columnType = ColumnType.parse(text).getOrElse(Input.damaged(s"a column of type '$text'"))
-    val count = in.checked(in.int(), EntryBytes)
-    val keys = new Array[FactKey](count)
-    val entries = new Array[Entry](count)
-    (0 until count).foreach { row =>
-      keys(row) = FactKey(in.long(), in.long())
-      if (row > 0 && keys(row) <= keys(row - 1)) Input.damaged("keys out of order")
-      val entry = Entry(dataStart + (in.int() & 0xffffffffL), in.int(), in.int())
-      if (entry.length < 0 || entry.offset + entry.length > source.sizeBytes) Input.damaged("the file is cut off")
-      entries(row) = entry
+    val (keys, body) = kind match {
+      case FactKind.Keys => KeyBlocks.read(source, in, columnType, dataStart)
+      case _             => FactEntries.read(source, in, kind, columnType, dataStart)
     }
+    (1 until keys.length).foreach(row => if (keys(row) <= keys(row - 1)) Input.damaged("keys out of order"))
     in.end("the head")
-    new FactFile(source, kind, column, columnType, keys, entries)
+    new FactFile(kind, column, columnType, keys, body)
   }
 }

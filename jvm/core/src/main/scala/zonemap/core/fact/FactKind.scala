@@ -25,7 +25,10 @@ private[zonemap] object FactKind {
   /** A few ranges that contain all values: outliers widen them less than they widen bounds. */
   case object Ranges extends FactKind(5, "ranges")
 
-  val values: Seq[FactKind] = Seq(Values, Bloom, NGrams, Bounds, Ranges)
+  /** The hashes of the values, in one structure over many data files. */
+  case object Keys extends FactKind(6, "keys")
+
+  val values: Seq[FactKind] = Seq(Values, Bloom, NGrams, Bounds, Ranges, Keys)
 
   def ofCode(code: Int): Option[FactKind] = values.find(_.code == code)
 

@@ -7,7 +7,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.{Rng, Seeded, TestModel, TestPredicates, Told}
 import zonemap.core.column.{Bitmap, ColumnBounds, ColumnSpec}
-import zonemap.core.fact.{BlockBloom, Fact, FactBuilder, FactFile, FactHashes, FactKey, FactKind}
+import zonemap.core.fact.{BlockBloom, Fact, FactBuilder, FactFile, FactHashes, FactKey, FactKind, KeyIndex, KeysOfFile}
 import zonemap.core.io.ByteSource
 import zonemap.core.predicate._
 import zonemap.core.rule.{ColumnZone, Match, ZoneMatch}
@@ -166,6 +166,46 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
       !excludes(Compare(wide, CompareOp.Eq, literal), FactKind.Bloom, stored, cell),
       "promoted from decimal(10, 2)")
     assert(excludes(Compare(wide, CompareOp.Eq, beyond), FactKind.Values, stored, cell))
+  }
+
+  test("keys answer points, not orders; both zeros are one; other types are refused (S146)") {
+    def keys(p: Predicate, data: Any*) = excludes(p, FactKind.Keys, DoubleType, data: _*)
+    val x = ColumnRef(1, DoubleType, "x")
+    val zero = ZoneValues.ofDouble(0.0)
+    assert(keys(Compare(x, CompareOp.Eq, zero), 1.5, null, Double.NaN) && keys(Compare(x, CompareOp.Eq, zero), null))
+    assert(!keys(Compare(x, CompareOp.Eq, zero), -0.0) && !keys(Compare(x, CompareOp.Lt, zero), 1.5))
+    val both = SortedValues.of(Seq(zero, ZoneValues.ofDouble(1.5)))
+    assert(keys(In(x, both), 2.5) && !keys(In(x, both), 2.5, 1.5))
+    assert(!excludes(Compare(x, CompareOp.Eq, zero), FactKind.Keys, StringType, "a"))
+    assert(excludes(Compare(x, CompareOp.Eq, zero), FactKind.Keys, FloatType, 1.5), "promoted from float")
+  }
+
+  test("an index of keys is looked up once for all its files; one that cannot be read proves nothing (S146, S147)") {
+    val x = ColumnRef(1, LongType, "x")
+    def kept(predicate: Predicate, files: Option[Seq[Int]]) = {
+      var calls = 0
+      val index = new KeyIndex {
+        override def holding(hashes: Array[Long]): Option[java.util.BitSet] = {
+          calls += 1
+          assert(hashes.forall(_ == FactHashes.ofValue(ZoneValues.ofLong(5))))
+          files.map { ordinals =>
+            val found = new java.util.BitSet
+            ordinals.foreach(found.set)
+            found
+          }
+        }
+      }
+      val evaluator = FactEvaluator.of(predicate, Set((ColumnId(1), FactKind.Keys))).get
+      val of = (0 until 50).filterNot { file =>
+        evaluator.excludes((_, _) => Some(new KeysOfFile(LongType, index, file)), _ => Match.Some)
+      }
+      (of, calls)
+    }
+    val five = Compare(x, CompareOp.Eq, ZoneValues.ofLong(5))
+    assert(kept(five, Some(Seq(7, 31))) == ((Seq(7, 31), 1)) && kept(five, Some(Nil)) == ((Nil, 1)))
+    assert(kept(five, None) == ((0 until 50, 1)))
+    val many = In(x, SortedValues.of((0 until 100000).map(i => ZoneValues.ofLong(i.toLong))))
+    assert(kept(many, Some(Nil)) == ((0 until 50, 0)), "the look-ups would take longer than a plan may (S83)")
   }
 
   test("a literal that passed through a Java string may stand for other bytes: nothing is left out (S16)") {

@@ -7,7 +7,7 @@ import zonemap.core.{Rng, TestModel}
 import zonemap.core.column.{Bitmap, ColumnChoice, ColumnSpec}
 import zonemap.core.container.{Container, ContainerReader, SectionKey, SectionKind}
 import zonemap.core.eval.SegmentEvaluator
-import zonemap.core.fact.{FactFile, FactKey, FactKind}
+import zonemap.core.fact.{FactFile, FactKey, FactKind, KeysOfFile}
 import zonemap.core.io.{ByteSource, Checksums, CorruptIndexException, Output, Zstd}
 import zonemap.core.predicate.{ColumnId, ColumnRef, Compare, CompareOp, Or, StartsWith}
 import zonemap.core.value.{BytesValue, DoubleType, LongType, LongValue, StringType}
@@ -91,6 +91,7 @@ object ForgedFiles {
       case FactKind.Bloom | FactKind.NGrams => Array.fill[Byte](32)(7)
       case FactKind.Bounds => new Output().long(9).long(0).long(0).byte(1).long(1).byte(1).long(2).toBytes
       case FactKind.Ranges => new Output().byte(0).varint(1).long(1).long(2).toBytes
+      case FactKind.Keys   => new Output().byte(1).long(1).long(2).toBytes
       case FactKind.Values => new Output().byte(0).varint(2).long(1).long(2).toBytes
     }
     val key = FactKey.of("f", 1)
@@ -101,7 +102,10 @@ object ForgedFiles {
       bytes.take(10) ++ new Output().int(h.length).int(Checksums.crc32c(h)).toBytes ++ h ++ d
     def read(b: Array[Byte]): Unit = {
       val file = FactFile.open(ByteSource.ofBytes(b))
-      file.keysIterator.foreach(k => file.find(k))
+      file.keysIterator.flatMap(file.find).foreach {
+        case keys: KeysOfFile => keys.index.holding(Array(0L, 1L << 40, -1L))
+        case _                => ()
+      }
     }
     // The head ends with the length and the checksum of the fact.
     def withFact(d: Array[Byte]) =

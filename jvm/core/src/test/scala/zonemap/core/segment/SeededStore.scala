@@ -156,7 +156,8 @@ object SeededStore {
     (FactKind.Bloom, ColumnId(1), LongType),
     (FactKind.NGrams, ColumnId(5), StringType),
     (FactKind.Bounds, ColumnId(3), DoubleType),
-    (FactKind.Ranges, ColumnId(8, Some(ZoneValues.ofString("k"))), DecimalType(10, 2))
+    (FactKind.Ranges, ColumnId(8, Some(ZoneValues.ofString("k"))), DecimalType(10, 2)),
+    (FactKind.Keys, ColumnId(1), LongType)
   )
 
   private def versions: Seq[(String, Array[Byte])] = {

@@ -280,19 +280,10 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
       live: Set[FactKey],
       store: IndexStore): Seq[FactRef] = {
     // a column that was promoted has facts stored in two types
-    val (small, large) = files.partition { case (ref, file) =>
-      ref.sizeBytes < SmallBytes && file.columnType == request.columnType
-    }
-    val groups = small.foldLeft(List.empty[List[(FactRef, FactFile)]]) {
-      case (group :: done, next) if group.map(_._1.sizeBytes).sum < SmallBytes => (next :: group) :: done
-      case (done, next)                                                        => List(next) :: done
-    }
-    large.map(_._1) ++ groups.map {
-      case List((ref, _)) => ref
-      case group =>
-        val facts =
-          group.flatMap { case (_, file) => file.keysIterator.filter(live).map(key => (key, file.stored(key))) }
-        FactTask.store(request, facts, store)
+    val (same, others) = files.partition(_._2.columnType == request.columnType)
+    others.map(_._1) ++ FactJoins.groups(request.kind, same)(_._1.sizeBytes).map {
+      case Seq((ref, _)) => ref
+      case group         => FactTask.store(request, FactFile.join(group.map(_._2), live), store)
     }
   }
 
@@ -312,9 +303,6 @@ private[zonemap] object FactBuild {
 
   /** Distinct values of a column in a file, beyond which the file gets no set of values. */
   val MaxValues = 256
-
-  /** Files of facts smaller than this are joined, up to about twice the size: each is a request to a remote store. */
-  private[fact] val SmallBytes = 4L << 20
 
   /** The facts of a table by what they are called, and their bytes. */
   def describe(table: Table, facts: TableFacts): Seq[(String, Long)] =

@@ -25,7 +25,7 @@ private[fact] final class FactEstimate(request: FactRequest, known: Seq[(FactInp
     if (files.isEmpty) 0L
     else {
       val entries = files.iterator.map(file => FactFile.EntryBytes + ofFile(file.rows)).sum
-      val heads = (entries / FactBuild.SmallBytes).ceil.max(1.0)
+      val heads = (entries / FactJoins.SmallBytes).ceil.max(1.0)
       (entries + heads * FactFile.encode(request.kind, request.column, request.columnType, Nil).length).round
     }
 

@@ -38,8 +38,8 @@ private[zonemap] final case class FactRequest(
 
 private[zonemap] object FactRequest {
   private val Example =
-    "Write a list such as 'values(status, tags[''type'']), bloom(user_id), ngrams(message), bounds(note), ranges(ts)', or " +
-      "'none'."
+    "Write a list such as 'values(status, tags[''type'']), bloom(user_id), ngrams(message), bounds(note), ranges(ts), " +
+      "keys(order_id)', or 'none'."
 
   /** Parses the facts in a text such as `values(a, b), bloom(c)`. */
   def parse(text: String, table: Table): Seq[FactRequest] = {

@@ -65,16 +65,20 @@ private[zonemap] object FactTask {
   def store(request: FactRequest, facts: Seq[(FactKey, Array[Byte])], store: IndexStore): FactRef = {
     val distinct = facts.toMap.toSeq
     val bytes = FactFile.encode(request.kind, request.column, request.columnType, distinct)
-    val hash = Checksums.contentHash(bytes)
-    val path = store.writeFacts(request.kind, request.column.fieldId, hash, bytes)
+    this.store(request, FactFile.Encoded(bytes, distinct.size, distinct.count(_._2.nonEmpty)), store)
+  }
+
+  def store(request: FactRequest, file: FactFile.Encoded, store: IndexStore): FactRef = {
+    val hash = Checksums.contentHash(file.bytes)
+    val path = store.writeFacts(request.kind, request.column.fieldId, hash, file.bytes)
     FactRef(
       path,
       hash,
-      bytes.length.toLong,
+      file.bytes.length.toLong,
       request.kind,
       request.column,
-      distinct.size,
-      distinct.count(_._2.nonEmpty),
+      file.files,
+      file.facts,
       mapping = request.mapping)
   }
 }

@@ -4,7 +4,7 @@ package zonemap.iceberg.prune
 import scala.collection.mutable
 
 import zonemap.core.column.Bitmap
-import zonemap.core.eval.{FactEvaluator, FactLookup}
+import zonemap.core.eval.{FactEvaluator, FactLookup, KeyCondition}
 import zonemap.core.fact.{Fact, FactKind}
 import zonemap.core.predicate.{ColumnId, ColumnRef, ColumnSpan, Predicate}
 import zonemap.core.rule.Match
@@ -25,6 +25,7 @@ private[prune] final class FactFilter private (evaluator: FactEvaluator, trust: 
 
   /** Removes files without matching rows from `rows`, and returns `rows`. */
   def keep(segment: Segment, rows: Bitmap): Bitmap = {
+    evaluator.keyed.foreach(keepWithKey(segment, rows, _))
     val file = new KnownFile(segment)
     rows.forEach { row =>
       file.moveTo(row)
@@ -33,6 +34,14 @@ private[prune] final class FactFilter private (evaluator: FactEvaluator, trust: 
     }
     rows
   }
+
+  /** Removes the files that an index of keys excludes: at some nanoseconds a file, which the others would take each. */
+  private def keepWithKey(segment: Segment, rows: Bitmap, condition: KeyCondition): Unit =
+    if (!rows.isEmpty) facts.keyRows(segment, condition.column).foreach { known =>
+      val before = rows.cardinality
+      if (known.keep(segment, rows)(condition.candidates)) answered += condition.column -> FactKind.Keys
+      evaluated += before - rows.cardinality
+    }
 
   /** The bounds, facts and values of one file of a segment after the other, each loaded on first use. */
   private final class KnownFile(segment: Segment) extends FactLookup {

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.iceberg.snapshot
 
+import java.util.{BitSet, WeakHashMap}
 import java.util.concurrent.ConcurrentHashMap
 
+import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.iceberg.Table
 import org.slf4j.LoggerFactory
 
 import zonemap.core.eval.FactLookup
-import zonemap.core.fact.{Fact, FactFile, FactKey, FactKind}
+import zonemap.core.fact.{Fact, FactFile, FactKey, FactKind, KeyIndex, KeysOfFile}
 import zonemap.core.io.{ByteSource, CorruptIndexException}
 import zonemap.core.predicate.ColumnId
+import zonemap.core.segment.Segment
 import zonemap.core.version.FactRef
 import zonemap.iceberg.convert.MappedNames
 import zonemap.iceberg.store.{FileIOByteSource, IndexStore, RetryPause, StoreSlowException}
@@ -47,6 +50,9 @@ private[zonemap] final class TableFacts private (
       pauseNanos,
       new ConcurrentHashMap[String, TableFacts.Tried],
       TableFacts.contradicted(refs))
+
+  /** What plans have found of the segments that they read. */
+  private val keyRows = new WeakHashMap[Segment, ConcurrentHashMap[ColumnId, KeyRows]]
 
   private val warnedOfReads = ConcurrentHashMap.newKeySet[String]()
   private val byColumn: Map[(ColumnId, FactKind), Seq[FactRef]] = refs.groupBy(ref => (ref.column, ref.kind))
@@ -92,9 +98,19 @@ private[zonemap] final class TableFacts private (
     (column, kind) => byColumn.getOrElse((column, kind), Nil).iterator.flatMap(find(_, key)).nextOption()
   }
 
+  /** The places of the data files of a segment in the indexes of keys of a column; `None` without an index. */
+  def keyRows(segment: Segment, column: ColumnId): Option[KeyRows] = {
+    val of = keyRows.synchronized(keyRows.computeIfAbsent(segment, _ => new ConcurrentHashMap[ColumnId, KeyRows]))
+    Option(of.get(column)).orElse {
+      val opened = byColumn.getOrElse((column, FactKind.Keys), Nil).flatMap(open)
+      val files = opened.flatMap(o => o.keys.map(o.file -> _)).toIndexedSeq
+      Option.when(files.nonEmpty)(of.computeIfAbsent(column, _ => new KeyRows(files, segment.rows)))
+    }
+  }
+
   private def find(ref: FactRef, key: FactKey): Option[Fact] =
     open(ref).flatMap { opened =>
-      try opened.file.find(key)
+      try opened.find(key)
       catch {
         case slow: StoreSlowException => throw slow
         case NonFatal(e) =>
@@ -125,7 +141,7 @@ private[zonemap] final class TableFacts private (
       val file = FactFile.open(source)
       if (file.kind != ref.kind || file.column != ref.column)
         throw new CorruptIndexException("it holds facts of another column")
-      Opened(source, file)
+      Opened(source, file, file.keyIndex.map(new ReadableKeys(_, e => tried.put(ref.relativePath, failed(ref, e)))))
     } catch {
       case slow: StoreSlowException => throw slow
       case NonFatal(e)              => failed(ref, e)
@@ -154,11 +170,19 @@ private[zonemap] final class TableFacts private (
   def residentBytes: Long = {
     var bytes = refs.size * RefBytes
     forEachOpened(o => bytes += OpenedBytes + o.file.heapBytes + FileIOByteSource.fetchedBytes(o.source))
-    bytes
+    bytes + keyRowBytes + view.fold(0L)(_._2.keyRowBytes)
+  }
+
+  private def keyRowBytes: Long = keyRows.synchronized {
+    keyRows.values.asScala.iterator.flatMap(_.values.asScala).map(_.residentBytes).sum
   }
 
   /** Releases the files that were read; retains which files cannot be used. */
-  def release(): Unit = tried.values.removeIf(_.isInstanceOf[Opened]): Unit
+  def release(): Unit = {
+    tried.values.removeIf(_.isInstanceOf[Opened])
+    keyRows.synchronized(keyRows.clear())
+    view.foreach { case (_, other) => other.keyRows.synchronized(other.keyRows.clear()) }
+  }
 
   private def forEachOpened(use: Opened => Unit): Unit = tried.values.forEach {
     case opened: Opened => use(opened)
@@ -179,7 +203,27 @@ private[zonemap] object TableFacts {
     def mayRetry: Boolean = false
   }
 
-  private final case class Opened(source: ByteSource, file: FactFile) extends Tried
+  private final case class Opened(source: ByteSource, file: FactFile, keys: Option[KeyIndex]) extends Tried {
+    def find(key: FactKey): Option[Fact] = file.find(key).map {
+      case found: KeysOfFile => keys.fold(found)(new KeysOfFile(found.columnType, _, found.ordinal))
+      case other             => other
+    }
+  }
+
+  /** An index of keys that proves nothing once it could not be read. */
+  private final class ReadableKeys(index: KeyIndex, failed: Throwable => Unit) extends KeyIndex {
+    @volatile private var isReadable = true
+
+    override def holding(hashes: Array[Long]): Option[BitSet] =
+      try if (isReadable) index.holding(hashes) else None
+      catch {
+        case slow: StoreSlowException => throw slow
+        case NonFatal(e) =>
+          isReadable = false
+          failed(e)
+          None
+      }
+  }
 
   /**
    * The file is missing or differs from its reference. Reading it again is useless, because a repaired file gets

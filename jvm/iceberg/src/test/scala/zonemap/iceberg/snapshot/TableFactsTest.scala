@@ -8,8 +8,10 @@ import org.apache.iceberg.types.Types
 import org.apache.iceberg.types.Types.NestedField
 import org.scalatest.funsuite.AnyFunSuite
 
+import zonemap.core.eval.FactEvaluator
 import zonemap.core.fact.{FactBuilder, FactFile, FactKey, FactKind, KnownValues}
-import zonemap.core.predicate.ColumnId
+import zonemap.core.predicate.{ColumnId, ColumnRef, Compare, CompareOp}
+import zonemap.core.rule.Match
 import zonemap.core.value.{LongType, ZoneValues}
 import zonemap.core.version.FactRef
 import zonemap.iceberg.store.IndexStore
@@ -20,16 +22,16 @@ class TableFactsTest extends AnyFunSuite with OwnProcess {
   private val column = ColumnId(1)
   private val root = "mem://lake/t/_zonemaps_v2/facts-test"
 
-  private final class Stored {
+  private final class Stored(kind: FactKind = FactKind.Values) {
     val io = new MemoryFileIO
     private val store = new IndexStore(io, root, process.access)
     private val bytes = {
-      val builder = FactBuilder.of(FactKind.Values, 1L, 100)
+      val builder = FactBuilder.of(kind, 1L, 100)
       builder.add(ZoneValues.ofLong(5))
-      FactFile.encode(FactKind.Values, column, LongType, Seq(FactKey.of("data", 9L) -> builder.build()))
+      FactFile.encode(kind, column, LongType, Seq(FactKey.of("data", 9L) -> builder.build()))
     }
-    private val path = store.writeFacts(FactKind.Values, column.fieldId, "hash", bytes)
-    private val ref = FactRef(path, "hash", bytes.length.toLong, FactKind.Values, column, 1, 1)
+    private val path = store.writeFacts(kind, column.fieldId, "hash", bytes)
+    private val ref = FactRef(path, "hash", bytes.length.toLong, kind, column, 1, 1)
     val location = s"$root/$path"
 
     def facts(pauseNanos: Long, contradicts: Boolean = false, named: ColumnId = column): TableFacts =
@@ -87,6 +89,24 @@ class TableFactsTest extends AnyFunSuite with OwnProcess {
       assert(!isKnown(facts))
       assert(isKnown(stored.facts(pauseNanos = 0L)))
     }
+  }
+
+  test("keys that cannot be read prove nothing, and a damaged file of keys is refused for good (S147)") {
+    val six = Compare(ColumnRef(column.fieldId, LongType, "id"), CompareOp.Eq, ZoneValues.ofLong(6))
+    def prunes(facts: TableFacts) =
+      FactEvaluator.of(six, facts.known).exists(_.excludes(facts.of("data", 9L), _ => Match.Some))
+    val stored = new Stored(FactKind.Keys)
+    val whole = stored.io.bytes(stored.location)
+    assert(prunes(stored.facts(pauseNanos = 0L)))
+    stored.io.put(stored.location, whole.updated(whole.length - 1, (~whole.last).toByte))
+    process.access.cold.forget(root)
+    val facts = stored.facts(pauseNanos = 0L)
+    assert(facts.of("data", 9L).find(column, FactKind.Keys).isDefined, "the head is whole")
+    assert(!prunes(facts))
+    stored.io.put(stored.location, whole)
+    process.access.cold.forget(root)
+    assert(!prunes(facts) && facts.of("data", 9L).find(column, FactKind.Keys).isEmpty)
+    assert(prunes(stored.facts(pauseNanos = 0L)))
   }
 
   test("a whole file that holds the facts of another column than the version names is refused") {

@@ -3,7 +3,7 @@ package zonemap.insight.advice
 
 import scala.util.Try
 
-import zonemap.core.fact.FactKind
+import zonemap.core.fact.{BlockBloom, FactKind}
 import zonemap.core.predicate.ColumnRef
 import zonemap.iceberg.fact.{FactBuild, FactLimit, FactRequest, FactResult, FactTaskRunner}
 import zonemap.iceberg.plan.PinnedRelation
@@ -70,9 +70,14 @@ private[advice] final class FactAdvice(relation: PinnedRelation, sqlName: String
 
   private def after(trial: FactTrial, needs: Seq[FactNeed], facts: Seq[FactRequest]): Size =
     Size.sum(needs.map { need =>
-      val files = (need.usage.now.files * trial.share(need.usage, need.predicate, facts)).round
+      val share = trial.share(need.usage, need.predicate, facts).max(facts.map(leastShare).max)
+      val files = (need.usage.now.files * share).round
       need.usage.now.only(files.max(1L).min(need.usage.now.files)) * need.usage.times
     })
+
+  /** A sample is too small to find the files that a bloom filter keeps for a value that they do not hold. */
+  private def leastShare(fact: FactRequest): Double =
+    if (fact.kind == FactKind.Bloom) BlockBloom.FalsePositives else 0.0
 
   /** @param held the bytes of the facts that the table has, and of those that the rows before this one advise */
   private def ofColumns(

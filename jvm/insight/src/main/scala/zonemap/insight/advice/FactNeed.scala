@@ -49,12 +49,14 @@ private[advice] object FactNeed {
       case Or(children)                           => children.flatMap(kindsOf).toSet
       case Evaluated(_, _)                        => Set(FactKind.Values)
       case _: Contains                            => Set(FactKind.NGrams, FactKind.Values)
-      case In(_, _) | Compare(_, CompareOp.Eq, _) => Set(FactKind.Bloom, FactKind.Values)
+      case In(_, _) | Compare(_, CompareOp.Eq, _) => ofPoints
       case InRanges(column, ranges) =>
-        if (ranges.iterator.forall(_.isPoint)) Set(FactKind.Bloom, FactKind.Values) else ofRanges(column)
+        if (ranges.iterator.forall(_.isPoint)) ofPoints else ofRanges(column)
       case leaf: Leaf => ofRanges(leaf.column)
       case _          => Set.empty
     }
+
+  private val ofPoints: Set[FactKind] = Set(FactKind.Bloom, FactKind.Keys, FactKind.Values)
 
   private def ofRanges(column: ColumnRef): Set[FactKind] =
     if (column.columnType.encoding == Encoding.Longs) Set(FactKind.Ranges, FactKind.Values) else Set(FactKind.Values)

@@ -57,7 +57,8 @@ private[zonemap] final class Procedures(process: SparkProcess) {
     )
 
   private val factsDoc =
-    "Facts of columns, such as 'values(status, tags[''type'']), bloom(user_id), ngrams(message), bounds(note), ranges(ts)'"
+    "Facts of columns, such as 'values(status, tags[''type'']), bloom(user_id), ngrams(message), bounds(note), " +
+      "ranges(ts), keys(order_id)'"
 
   private val footers = Parameter(
     "footers",

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+package zonemap.core.fact
+
+import java.util.{Arrays, BitSet, PrimitiveIterator}
+
+import zonemap.core.io.{ByteRange, ByteSource, Checksums, HeapBytes, Input}
+import zonemap.core.value.ColumnType
+
+/**
+ * The keys of many data files as one list of pairs (hash, ordinal of the file), sorted by hash, in blocks: a look-up
+ * reads one block. The directory is in memory. Thread-safe.
+ *
+ * @param pairsOfFile the number of keys of each data file; [[KeyBlocks.NoFact]] without a fact
+ * @param firstHashes the first hash of each block; no two blocks share a hash
+ * @param starts the position of each block in the source, and the end of the last one
+ */
+final private[fact] class KeyBlocks(
+    source: ByteSource,
+    columnType: ColumnType,
+    pairsOfFile: Array[Int],
+    firstHashes: Array[Long],
+    starts: Array[Long],
+    checksums: Array[Int])
+    extends FactBody
+    with KeyIndex {
+  private val pairs = pairsOfFile.iterator.filter(_ > 0).map(_.toLong).sum
+
+  override def bytesOf(row: Int): Int =
+    if (pairsOfFile(row) == KeyBlocks.NoFact) 0
+    else if (pairs == 0) 1
+    else (pairsOfFile(row).toLong * (starts.last - starts.head) / pairs).toInt.max(1)
+
+  override def find(row: Int): Option[Fact] =
+    Option.when(pairsOfFile(row) != KeyBlocks.NoFact)(new KeysOfFile(columnType, this, row))
+
+  override def heapBytes: Long =
+    HeapBytes.instance(48) + pairsOfFile.length * Integer.BYTES +
+      firstHashes.length * (2 * java.lang.Long.BYTES + Integer.BYTES)
+
+  override def holding(hashes: Array[Long]): Option[BitSet] = {
+    val sought = hashes.map(KeyPair.hash).distinct.sorted
+    val blocks = sought.map(blockOf)
+    val needed = blocks.distinct.filter(_ >= 0)
+    if (needed.length > 1) source.prefetch(needed.toSeq.map(range))
+    val found = new BitSet(pairsOfFile.length)
+    var next = blocks.count(_ < 0)
+    needed.foreach { block =>
+      val of = next
+      while (next < sought.length && blocks(next) == block) next += 1
+      mark(read(block), Arrays.copyOfRange(sought, of, next), found)
+    }
+    Some(found)
+  }
+
+  /** The only block that can have a hash; -1 if none can. */
+  private def blockOf(hash: Long): Int = {
+    val at = Arrays.binarySearch(firstHashes, hash)
+    if (at >= 0) at else -at - 2
+  }
+
+  private def mark(pairs: Array[Long], sought: Array[Long], found: BitSet): Unit = {
+    var next = 0
+    sought.foreach { hash =>
+      while (next < pairs.length && KeyPair.hashOf(pairs(next)) < hash) next += 1
+      while (next < pairs.length && KeyPair.hashOf(pairs(next)) == hash) {
+        found.set(KeyPair.ordinalOf(pairs(next)))
+        next += 1
+      }
+    }
+  }
+
+  private def range(block: Int) = ByteRange(starts(block), Math.toIntExact(starts(block + 1) - starts(block)))
+
+  private def read(block: Int): Array[Long] = decode(block, block + 1)
+
+  /** Decodes neighbouring blocks after one read. */
+  private def decode(from: Int, until: Int): Array[Long] = Input.decoding("keys") {
+    val bytes = source.read(starts(from), Math.toIntExact(starts(until) - starts(from)))
+    val parts = (from until until).map { block =>
+      val start = (starts(block) - starts(from)).toInt
+      val stored = bytes.slice(start, range(block).length).order(java.nio.ByteOrder.LITTLE_ENDIAN)
+      if (Checksums.crc32c(stored) != checksums(block)) Input.damaged("a block of keys: its checksum does not match")
+      KeyBlock.decode(stored, firstHashes(block), pairsOfFile.length)
+    }
+    if (parts.size == 1) parts.head else Array.concat(parts: _*)
+  }
+
+  /**
+   * All pairs in order, with the new ordinal of each file.
+   *
+   * @param ordinals the new ordinals, in the order of the old ones; negative to leave a file out
+   */
+  def pairs(ordinals: Array[Int]): PrimitiveIterator.OfLong = new PrimitiveIterator.OfLong {
+    private var block = 0
+    private var decoded = Array.emptyLongArray
+    private var at = 0
+    advance()
+
+    override def hasNext: Boolean = at < decoded.length
+
+    override def nextLong(): Long = {
+      val pair = decoded(at)
+      at += 1
+      advance()
+      KeyPair.of(KeyPair.hashOf(pair), ordinals(KeyPair.ordinalOf(pair)))
+    }
+
+    private def advance(): Unit = {
+      skip()
+      while (at == decoded.length && block < firstHashes.length) {
+        val start = block
+        block += 1
+        while (block < firstHashes.length && starts(block + 1) - starts(start) <= KeyBlocks.ReadBytes) block += 1
+        decoded = decode(start, block)
+        at = 0
+        skip()
+      }
+    }
+
+    private def skip(): Unit =
+      while (at < decoded.length && ordinals(KeyPair.ordinalOf(decoded(at))) < 0) at += 1
+  }
+}
+
+private[fact] object KeyBlocks {
+
+  /** In place of the number of keys, of a data file that was read and has no such fact. */
+  val NoFact = -1
+
+  /** What a merge reads of one file at once. */
+  private val ReadBytes = 1L << 20
+
+  /** Size of the entry of one data file in the head, and of one block, in bytes. */
+  private val FileBytes = 20
+  private val BlockBytes = 16
+
+  /** Reads the rest of the head: data files, then blocks. */
+  def read(source: ByteSource, in: Input, columnType: ColumnType, dataStart: Long): (Array[FactKey], KeyBlocks) = {
+    val files = in.checked(in.int(), FileBytes)
+    if (files >>> KeyPair.OrdinalBits != 0) Input.damaged(s"$files data files")
+    val keys = new Array[FactKey](files)
+    val pairsOfFile = new Array[Int](files)
+    (0 until files).foreach { row =>
+      keys(row) = FactKey(in.long(), in.long())
+      pairsOfFile(row) = in.int()
+      if (pairsOfFile(row) < NoFact) Input.damaged(s"${pairsOfFile(row)} keys")
+    }
+    val blocks = in.checked(in.int(), BlockBytes)
+    val firstHashes = new Array[Long](blocks)
+    val starts = new Array[Long](blocks + 1)
+    val checksums = new Array[Int](blocks)
+    starts(0) = dataStart
+    (0 until blocks).foreach { block =>
+      firstHashes(block) = in.long()
+      if (block > 0 && firstHashes(block) <= firstHashes(block - 1)) Input.damaged("blocks out of order")
+      val length = in.int()
+      if (length < 0) Input.damaged(s"a block of $length bytes")
+      starts(block + 1) = starts(block) + length
+      checksums(block) = in.int()
+    }
+    if (starts(blocks) > source.sizeBytes) Input.damaged("the file is cut off")
+    (keys, new KeyBlocks(source, columnType, pairsOfFile, firstHashes, starts, checksums))
+  }
+}

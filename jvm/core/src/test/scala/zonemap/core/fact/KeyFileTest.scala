@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+package zonemap.core.fact
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.core.{Rng, Seeded}
+import zonemap.core.io.{ByteSource, CorruptIndexException}
+import zonemap.core.predicate.ColumnId
+import zonemap.core.value.{LongType, LongValue, ZoneValue, ZoneValues}
+
+/** The keys of many data files in one fact file. */
+class KeyFileTest extends AnyFunSuite with Seeded {
+  private type DataFile = (FactKey, Option[Seq[Long]])
+
+  private def key(name: Any): FactKey = FactKey.of(s"s3://t/data/$name", 7)
+
+  private def built(values: Seq[Long]): Array[Byte] = {
+    val builder = FactBuilder.of(FactKind.Keys, values.size.toLong, 100)
+    values.foreach(v => builder.add(ZoneValues.ofLong(v)))
+    builder.addNull()
+    builder.build()
+  }
+
+  /** The bytes of a fact file of data files with these values; None for one without a fact. */
+  private def encoded(files: Seq[DataFile]): Array[Byte] = {
+    val facts = files.map { case (key, values) => key -> values.fold(FactBuilder.NoFact)(built) }
+    FactFile.encode(FactKind.Keys, ColumnId(7), LongType, facts)
+  }
+
+  private def open(bytes: Array[Byte]): FactFile = FactFile.open(ByteSource.ofBytes(bytes))
+
+  private def hashes(values: Seq[Long]): Array[Long] = values.map(v => FactHashes.ofValue(LongValue(v))).toArray
+
+  /** Whether the data file may hold one of the values. */
+  private def mayHold(file: FactFile, of: FactKey, values: Seq[Long]): Option[Boolean] =
+    file.find(of).map {
+      case keys: KeysOfFile => keys.index.holding(hashes(values)).get.get(keys.ordinal)
+      case other            => fail(s"$other")
+    }
+
+  private def check(file: FactFile, files: Seq[DataFile], rng: Rng): Unit = {
+    val all = files.flatMap(_._2).flatten
+    files.foreach { case (key, values) =>
+      assert(
+        file.has(key) && file.find(key).isDefined == values.isDefined && (file.bytesOf(key) > 0) == values.isDefined)
+    }
+    (0 until 20).foreach { _ =>
+      val sought = Seq.fill(rng.int(4))(if (all.nonEmpty && rng.chance(80)) rng.pick(all) else rng.long())
+      files.foreach { case (key, values) =>
+        assert(mayHold(file, key, sought) == values.map(_.exists(sought.contains)), s"$sought in $values")
+      }
+    }
+    assert(file.find(key("another")).isEmpty)
+  }
+
+  private def randomFiles(rng: Rng): Seq[DataFile] = {
+    val few = Seq.fill(1 + rng.int(5))(rng.long())
+    (0 until rng.int(12)).map { i =>
+      val values = Seq.fill(rng.pick(Seq(0, 1, 30, 3000)))(if (rng.chance(30)) rng.pick(few) else rng.long())
+      key(i) -> Option.when(!rng.chance(10))(values)
+    }
+  }
+
+  test("each file that holds a key is found, and others are not") {
+    rounds(60) { rng =>
+      val files = randomFiles(rng)
+      check(open(encoded(files)), files, rng)
+    }
+  }
+
+  test("a key in every file, in more files than a block has pairs") {
+    val files = (0 until 3000).map(i => key(i) -> Option(Seq(1L, 2L, 100L + i)))
+    val file = open(encoded(files))
+    Seq(1L, 2L).foreach { v => assert(files.forall { case (k, _) => mayHold(file, k, Seq(v)).contains(true) }) }
+    val one = files.filter { case (k, _) => mayHold(file, k, Seq(777L)).contains(true) }
+    assert(one.map(_._1) == Seq(key(677)))
+  }
+
+  test("joined files are the file of all live data files") {
+    rounds(60) { rng =>
+      val files = randomFiles(rng)
+      val parts = Seq.fill(1 + rng.int(4))(files.filter(_ => rng.chance(60)))
+      val live = files.map(_._1).filter(_ => rng.chance(80)).toSet
+      val joined = FactFile.join(parts.map(p => open(encoded(p))), live)
+      val there = files.filter { case (k, _) => live(k) && parts.exists(_.exists(_._1 == k)) }
+      assert(joined.bytes.sameElements(encoded(there)))
+      assert(joined.files == there.size && joined.facts == there.count(_._2.isDefined))
+      check(open(joined.bytes), there, rng)
+    }
+  }
+
+  test("of a data file that was read twice, joined files have the fact") {
+    val without = open(encoded(Seq(key(1) -> None)))
+    val withFact = open(encoded(Seq(key(1) -> Some(Seq(5L)), key(2) -> Some(Seq(6L)))))
+    Seq(Seq(without, withFact), Seq(withFact, without)).foreach { parts =>
+      val joined = open(FactFile.join(parts, Set(key(1))).bytes)
+      assert(mayHold(joined, key(1), Seq(5L)).contains(true) && mayHold(joined, key(1), Seq(6L)).contains(false))
+      assert(!joined.has(key(2)))
+    }
+  }
+
+  test("any damage is found: of the head when the file is opened, of a block when it is read") {
+    rounds(200) { rng =>
+      val files = (0 until 3).map(i => key(i) -> Option(Seq.fill(800)(rng.long())))
+      val good = encoded(files)
+      val bad =
+        if (rng.chance(30)) java.util.Arrays.copyOf(good, rng.int(good.length))
+        else {
+          val flipped = good.clone()
+          val at = rng.int(good.length)
+          flipped(at) = (flipped(at) ^ 1 << rng.int(8)).toByte
+          flipped
+        }
+      val all = files.flatMap(_._2.get)
+      intercept[CorruptIndexException](mayHold(open(bad), key(0), all))
+    }
+  }
+
+  test("a key costs at most 24 bits, and an absent one finds at most one of 100,000 files") {
+    rounds(1) { rng =>
+      val (files, keys) = (40, 50000)
+      val bytes = encoded((0 until files).map(i => key(i) -> Some(Seq.fill(keys)(rng.long()))))
+      assert(bytes.length * 8.0 / (files * keys) < 24)
+      val file = open(bytes)
+      val absent = 20000
+      val found = file.find(key(0)) match {
+        case Some(k: KeysOfFile) =>
+          (0 until absent).map(_ => k.index.holding(hashes(Seq(rng.long()))).get.cardinality).sum
+        case other => fail(s"$other")
+      }
+      // expected: an absent key equals one of 2,000,000 in 36 bits with a chance of 3 * 10^-5: 0.6 times in all
+      assert(found <= absent * files * 1e-5)
+    }
+  }
+
+  test("equal values are one key, whatever their number") {
+    assert(built(Seq.fill(5000)(3L)).length == built(Seq(3L)).length)
+    val mixed = Seq.tabulate(50000)(i => (i % 1500).toLong)
+    assert(built(mixed).sameElements(built(mixed.distinct)))
+  }
+
+  test("one look-up reads one block, and several read each block once") {
+    val bytes = encoded((0 until 20).map(i => key(i) -> Option(Seq.tabulate(1000)(v => i * 1000L + v))))
+    var reads = Vector.empty[Int]
+    var ahead = 0
+    val counted = new ByteSource {
+      private val inner = ByteSource.ofBytes(bytes)
+      override def sizeBytes: Long = inner.sizeBytes
+      override def read(offset: Long, length: Int) = { reads :+= length; inner.read(offset, length) }
+      override def prefetch(ranges: Seq[zonemap.core.io.ByteRange]): Unit = ahead += ranges.size
+      override def close(): Unit = ()
+    }
+    val index = FactFile.open(counted).find(key(0)) match {
+      case Some(keys: KeysOfFile) => keys.index
+      case other                  => fail(s"$other")
+    }
+    reads = Vector.empty
+    assert(index.holding(hashes(Seq(4321L))).get.get(0) || reads.size == 1)
+    assert(reads.size == 1 && reads.head < 5000 && ahead == 0)
+    reads = Vector.empty
+    val all = index.holding(hashes(0L until 20000L)).get
+    assert(all.cardinality == 20 && reads.size == ahead && reads.size <= 20)
+  }
+
+  test("keys of a map") {
+    val column = ColumnId(8, Some(ZoneValues.ofString("type")))
+    val bytes = FactFile.encode(FactKind.Keys, column, LongType, Seq(key(1) -> built(Seq(5L))))
+    val read = open(bytes)
+    assert(read.column == column && bytes(8) == 3 && mayHold(read, key(1), Seq(5L)).contains(true))
+    val zero: ZoneValue = ZoneValues.ofDouble(-0.0)
+    assert(FactHashes.ofValue(zero) == FactHashes.ofValue(ZoneValues.ofDouble(0.0)))
+  }
+}
