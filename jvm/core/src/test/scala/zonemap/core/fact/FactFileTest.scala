@@ -109,15 +109,7 @@ class FactFileTest extends AnyFunSuite with Seeded {
         FactFile.join(Seq(read), keys.toSet).bytes.toSeq
       }
       assert(readAll(good) == good.toSeq)
-      val bad =
-        if (rng.chance(30)) java.util.Arrays.copyOf(good, rng.int(good.length))
-        else {
-          val flipped = good.clone()
-          val at = rng.int(good.length)
-          flipped(at) = (flipped(at) ^ 1 << rng.int(8)).toByte
-          flipped
-        }
-      intercept[CorruptIndexException](readAll(bad))
+      intercept[CorruptIndexException](readAll(Damage.of(good, rng)))
     }
   }
 

@@ -103,16 +103,8 @@ class KeyFileTest extends AnyFunSuite with Seeded {
     rounds(200) { rng =>
       val files = (0 until 3).map(i => key(i) -> Option(Seq.fill(800)(rng.long())))
       val good = encoded(files)
-      val bad =
-        if (rng.chance(30)) java.util.Arrays.copyOf(good, rng.int(good.length))
-        else {
-          val flipped = good.clone()
-          val at = rng.int(good.length)
-          flipped(at) = (flipped(at) ^ 1 << rng.int(8)).toByte
-          flipped
-        }
       val all = files.flatMap(_._2.get)
-      intercept[CorruptIndexException](mayHold(open(bad), key(0), all))
+      intercept[CorruptIndexException](mayHold(open(Damage.of(good, rng)), key(0), all))
     }
   }
 

@@ -19,6 +19,10 @@ private[zonemap] final case class LiveDelete(
 
   def isEquality: Boolean = entry.content == FileContent.EQUALITY_DELETES.id()
 
+  /** The field ids that an equality delete compares; none for other deletes. */
+  def comparedFields: Array[Int] =
+    if (isEquality && entry.equalityIds != null) entry.equalityIds else Array.emptyIntArray
+
   /** Whether this is a deletion vector. */
   def isVector: Boolean = !isEquality && entry.format == FileFormat.PUFFIN.name()
 
@@ -82,7 +86,7 @@ private[zonemap] final class KeyedDeletes private (stored: DeleteSegment) {
   def delete(row: Int): LiveDelete = deletes(row)
 
   /** The field ids that equality deletes compare. */
-  val equalityFields: Set[Int] = deletes.iterator.filter(_.isEquality).flatMap(_.entry.equalityIds).toSet
+  val equalityFields: Set[Int] = deletes.iterator.flatMap(_.comparedFields).toSet
 
   /** Whether any delete file refers to one data file only. */
   def hasPaths: Boolean = !paths.isEmpty

@@ -28,8 +28,7 @@ private[zonemap] final class LiveDeleteSegment(
 
   private[snapshot] def compares(isSought: Int => Boolean): Boolean =
     segment.equalityFields.exists(isSought) && (0 until segment.rows).exists { row =>
-      val delete = segment.delete(row)
-      (liveRows == null || liveRows(row)) && delete.isEquality && delete.entry.equalityIds.exists(isSought)
+      (liveRows == null || liveRows(row)) && segment.delete(row).comparedFields.exists(isSought)
     }
 
   /** The delete file of the last live row among `rows` of the segment. */
