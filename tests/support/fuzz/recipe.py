@@ -68,6 +68,11 @@ class Recipe:
     rng: random.Random
     rows: int = 0
 
+    def cluster(self) -> None:
+        """Gives each file a range of its own in every column; to be called before the table is filled."""
+        for column in self.columns:
+            column.style = "clustered"
+
     def text(self) -> str:
         return json.dumps(
             {
