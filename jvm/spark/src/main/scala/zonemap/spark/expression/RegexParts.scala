@@ -5,8 +5,6 @@ import java.util.regex.Pattern
 
 import scala.util.Try
 
-import org.apache.spark.unsafe.types.UTF8String
-
 import zonemap.core.value.BytesValue
 
 /**
@@ -27,7 +25,7 @@ private[expression] object RegexParts {
       .flatMap(p => Try(Pattern.compile(p).matcher("").groupCount).toOption)
       .map { groups =>
         val parts = if (Quotes.exists(pattern.contains(_))) Nil else new RegexReader(pattern.codePoints.toArray).parts
-        RegexParts(groups, parts.map(part => BytesValue(UTF8String.fromString(part).getBytes)))
+        RegexParts(groups, parts.flatMap(DecodedText.certain))
       }
 
   private val MaxLength = 1000
@@ -97,6 +95,8 @@ private final class RegexReader(pattern: Array[Int]) {
         case '.' | '^' | '$' =>
           at += 1
           other()
+        // Java lets a repetition without anything before it match nothing
+        case '{' | '?' | '*' | '+' => unknown()
         case '\\' =>
           val escaped = if (at + 1 < pattern.length) pattern(at + 1) else -1
           at += 2

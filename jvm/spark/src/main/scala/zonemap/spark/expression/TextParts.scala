@@ -17,16 +17,17 @@ import zonemap.core.value.BytesValue
  */
 private[zonemap] final case class TextParts(column: Expression, alternatives: Seq[Seq[TextPart]])
 
-/** Finds the conditions that hold only for texts with certain parts. SOUNDNESS, S82 and S153 to S155. */
+/** Finds the conditions that hold only for texts with certain parts. SOUNDNESS, S82, S153 to S155 and S164. */
 private[zonemap] object TextParts {
 
   /** Returns the parts of the texts for which a condition is TRUE; None if it needs none. */
   def whenTrue(condition: Expression): Option[TextParts] =
     condition match {
-      case Contains(text, Constant(part: UTF8String))                           => of(text, Seq(bytes(part)))
-      case StartsWith(text, Constant(part: UTF8String))                         => of(text, Seq(bytes(part)))
-      case EndsWith(text, Constant(part: UTF8String))                           => of(text, Seq(bytes(part)))
-      case ArrayContains(TextPieces.Elements(text), Constant(part: UTF8String)) => of(text, Seq(bytes(part)))
+      case Contains(text, Constant(part: UTF8String))   => of(text, Seq(bytes(part)))
+      case StartsWith(text, Constant(part: UTF8String)) => of(text, Seq(bytes(part)))
+      case EndsWith(text, Constant(part: UTF8String))   => of(text, Seq(bytes(part)))
+      case ArrayContains(TextPieces.Elements(text), Constant(part: UTF8String)) =>
+        of(text, DecodedText.certain(part.toString))
       case Like(text, Constant(pattern: UTF8String), escape) => of(text, partsOf(pattern.toString, escape))
       case RLike(text, TextPieces.Pattern(pattern))          => of(text, pattern.parts)
       case _                                                 => None
@@ -79,7 +80,10 @@ private[zonemap] object TextParts {
   @tailrec
   private def ofPiece(piece: Expression, parts: Seq[TextPart]): Option[TextParts] =
     piece match {
-      case TextPieces(text, needed)   => ofPiece(text, parts ++ needed.map(TextPart(_)))
+      case TextPieces.Decoded(text, needed) =>
+        val certain = parts.flatMap(part => DecodedText.certain(part.bytes.utf8).map(TextPart(_, part.ignoresCase)))
+        ofPiece(text, certain ++ needed.map(TextPart(_)))
+      case TextPieces(text)           => ofPiece(text, parts)
       case CaseMapping(text, mapping) => ofPiece(text, parts.flatMap(mapping.sources))
       case column                     => Option.when(parts.nonEmpty)(TextParts(column, Seq(parts)))
     }
@@ -107,6 +111,6 @@ private[zonemap] object TextParts {
         case other     => part += other
       }
     end()
-    if (isValid) parts.result().map(text => bytes(UTF8String.fromString(text))) else Nil
+    if (isValid) parts.result().flatMap(DecodedText.certain) else Nil
   }
 }

@@ -9,22 +9,30 @@ import zonemap.core.value.BytesValue
 /** The functions whose result is null, empty or a piece of one of their arguments, and that never fail: SOUNDNESS, S153. */
 private[expression] object TextPieces {
 
-  /** Returns the argument, whose collation is that of the result, and its parts if the result is not empty. */
-  def unapply(piece: Expression): Option[(Expression, Seq[BytesValue])] =
+  /** Returns the argument, whose collation is that of the result. */
+  def unapply(piece: Expression): Option[Expression] =
     piece match {
-      case s: Substring if s.children.tail.forall(neverFails)      => Some((s.children.head, Nil))
-      case s: SubstringIndex if s.children.tail.forall(neverFails) => Some((s.children.head, Nil))
+      case s: Substring if s.children.tail.forall(neverFails)      => Some(s.children.head)
+      case s: SubstringIndex if s.children.tail.forall(neverFails) => Some(s.children.head)
       case t @ (_: StringTrim | _: StringTrimLeft | _: StringTrimRight) if t.children.tail.forall(neverFails) =>
-        Some((t.children.head, Nil))
-      // every text has a first and a last element; other elements that are missing are an error in ANSI mode
-      case GetArrayItem(Elements(text), Constant(at: Int), fails) if !fails || at == 0 => Some((text, Nil))
-      case ElementAt(Elements(text), Constant(at: Int), default, fails)
-          if at != 0 && (!fails || at.abs == 1) && default.forall(isEmpty) =>
-        Some((text, Nil))
-      case RegExpExtract(text, Pattern(pattern), Constant(group: Int)) if 0 <= group && group <= pattern.groups =>
-        Some((text, pattern.parts))
+        Some(t.children.head)
       case _ => None
     }
+
+  /** Matches those that Spark cuts from a Java string; returns the parts of the text too if the result is not empty. */
+  object Decoded {
+    def unapply(piece: Expression): Option[(Expression, Seq[BytesValue])] =
+      piece match {
+        // every text has a first and a last element; other elements that are missing are an error in ANSI mode
+        case GetArrayItem(Elements(text), Constant(at: Int), fails) if !fails || at == 0 => Some((text, Nil))
+        case ElementAt(Elements(text), Constant(at: Int), default, fails)
+            if at != 0 && (!fails || at.abs == 1) && default.forall(isEmpty) =>
+          Some((text, Nil))
+        case RegExpExtract(text, Pattern(pattern), Constant(group: Int)) if 0 <= group && group <= pattern.groups =>
+          Some((text, pattern.parts))
+        case _ => None
+      }
+  }
 
   private def neverFails(argument: Expression): Boolean =
     argument.isInstanceOf[Literal] || Bare.unapply(argument).isDefined

@@ -110,6 +110,14 @@ class TextPartsTest extends SharedSession with Seeded {
         "trim(split(s, ',')[0]) = 'abc'" -> "s CONTAINS 'abc'",
         "instr(trim(s), 'abc') > 0" -> "s CONTAINS 'abc'",
         "coalesce(trim(s), 'x') = 'abc'" -> "s CONTAINS 'abc'",
+        // bytes that no Java string has, and halves of a character (S164)
+        "element_at(split(s, '(?!^)', 2), -1) = '?abc'" -> "s CONTAINS 'abc'",
+        "array_contains(split(s, '(?!^)'), 'b?c')" -> "s CONTAINS 'b' AND 'c'",
+        "array_contains(split(s, '(?!^)'), '?')" -> "",
+        "lower(get(split(s, '(?!^)', 2), 1)) = 'a?b'" -> "s CONTAINS 'a' AND 'b' IGNORING CASE",
+        "regexp_extract(s, '(.*)', 1) = 'a\ufffdbc'" -> "s CONTAINS 'a' AND 'bc'",
+        "s LIKE '%ab\ufffdcd_e%'" -> "s CONTAINS 'ab' AND 'cd' AND 'e'",
+        "trim(s) = 'a?\ufffd'" -> "s CONTAINS 'a?\ufffd'",
         "trim(s) <> 'abc'" -> "",
         "trim(s) > 'abc'" -> "",
         "trim(s) = ''" -> "",
@@ -172,6 +180,11 @@ class TextPartsTest extends SharedSession with Seeded {
       "(abc|def)ghi" -> Seq("ghi"),
       "(a(b|c)d)ghi" -> Seq("a", "d", "ghi"),
       "(?=abc)(?!def)(?<=ghi)(?<!jkl)(?>mno)xyz" -> Seq("xyz"),
+      "a\\?b\ufffdc" -> Seq("a", "b", "c"),
+      "{2}abc" -> none,
+      "abc{1}{2}" -> none,
+      "(?:{2}abc)" -> none,
+      "a+{2}b" -> none,
       "abc|def" -> none,
       "abc|" -> none,
       "(?i)abc" -> none,
@@ -333,20 +346,26 @@ class TextPartsTest extends SharedSession with Seeded {
     assert(told(several(3)).contains("CONTAINS"))
   }
 
-  private def factOf(kind: FactKind, text: String): Fact = {
+  private def factOf(kind: FactKind, text: Array[Byte]): Fact = {
     val key = FactKey.of("file", 1)
     val builder = FactBuilder.of(kind, 1, 20)
-    builder.add(ZoneValues.ofString(text))
+    builder.add(BytesValue(text))
     FactFile
       .open(ByteSource.ofBytes(FactFile.encode(kind, ColumnId(0), StringType, Seq(key -> builder.build()))))
       .find(key)
       .get
   }
 
-  private def isExcluded(predicate: Predicate, kind: FactKind, text: String): Boolean =
+  private def isExcluded(predicate: Predicate, kind: FactKind, text: Array[Byte]): Boolean =
     FactEvaluator
       .of(predicate, Set((ColumnId(0), kind)))
       .exists(_.excludes((_, asked) => Option.when(asked == kind)(factOf(kind, text)), _ => Match.Some))
+
+  /** The bytes of a text; U+FFFD is most often a byte that UTF-8 does not have. */
+  private def stored(text: String, rng: Rng): Array[Byte] =
+    text
+      .split("(?<=\ufffd)|(?=\ufffd)")
+      .flatMap(run => if (run == "\ufffd" && rng.chance(70)) Array(0xff.toByte) else run.getBytes("UTF-8"))
 
   private def pick(rng: Rng, characters: Seq[String], most: Int): String =
     Seq.fill(rng.int(most + 1))(rng.pick(characters)).mkString
@@ -369,18 +388,20 @@ class TextPartsTest extends SharedSession with Seeded {
       var (matched, failed, excluded) = (0, 0, 0)
       withConf("spark.sql.ansi.enabled" -> ansi.toString) {
         rounds(400) { rng =>
-          val characters = Seq("a", "b", "c", ",", " ", "A", "\u00e9", "ab", "1", "K", "\u212a", "\u0130", "B", "dec")
+          val characters =
+            Seq("a", "b", "c", ",", " ", "A", "\u00e9", "ab", "1", "K", "\u212a", "\u0130", "B", "dec") ++
+              Seq("?", "\ud83d\ude00", "\ufffd")
           val text = pick(rng, characters, 9)
           val wanted = condition(text, rng)
           Try(translate(wanted)).foreach { case (bound, predicate) =>
-            for (other <- Seq(text, pick(rng, characters, 9), "");
+            for (other <- Seq(text, pick(rng, characters, 9), "").map(stored(_, rng));
               kind <- Seq(FactKind.Values, FactKind.NGrams)) {
-              val outcome = Try(bound.eval(InternalRow(UTF8String.fromString(other), 1)))
+              val outcome = Try(bound.eval(InternalRow(UTF8String.fromBytes(other), 1)))
               val isOut = isExcluded(predicate, kind, other)
               if (outcome.isFailure) failed += 1
               if (outcome.toOption.contains(true)) matched += 1
               if (isOut) excluded += 1
-              assert(!isOut || outcome.toOption.exists(_ != true), s"$wanted of '$other': $predicate, $outcome")
+              assert(!isOut || outcome.toOption.exists(_ != true), s"$wanted of '${new String(other, "UTF-8")}': $predicate, $outcome")
             }
           }
         }
@@ -407,6 +428,8 @@ private object TextPartsTest {
     "split(s, '[, ]')[0]",
     "split(s, ',', 2)[1]",
     "split(s, '')[N]",
+    "split(s, '(?!^)', 2)[1]",
+    "regexp_extract(s, '.(?=.)(.*)', 1)",
     "element_at(split(s, ','), N)",
     "try_element_at(split(s, 'b'), N)",
     "regexp_extract(s, '(a)(.*)b?c', 2)",
@@ -423,6 +446,7 @@ private object TextPartsTest {
     "TEXT LIKE '%PART%'",
     "TEXT LIKE 'PART%'",
     "TEXT LIKE '%PART_%'",
+    "TEXT LIKE '%PART_%b%'",
     "contains(TEXT, 'PART')",
     "endswith(TEXT, 'PART')",
     "instr(TEXT, 'PART') > 0",
@@ -436,6 +460,8 @@ private object TextPartsTest {
     "TEXT RLIKE 'PART'",
     "TEXT RLIKE '^(PART)?b+(?:PART)'",
     "TEXT RLIKE '[ab](PART)+'",
+    "TEXT RLIKE '{2}PART'",
+    "TEXT RLIKE 'a{1}{2}PART'",
     "regexp_instr(TEXT, '.PART*') > 0",
     "regexp_count(TEXT, 'PART+') > 0",
     "TEXT <> ''",
