@@ -91,10 +91,13 @@ final private[core] class ContainerReader private (source: ByteSource, entries: 
    * callers.
    */
   def prefetch(keys: Iterable[SectionKey]): Unit =
-    if (isRemote) {
-      val wanted = keys.iterator.filterNot(handedOut.contains).flatMap(entries.get)
-      source.prefetch(wanted.map(e => ByteRange(e.offset, e.length)).toSeq)
-    }
+    if (isRemote) source.prefetch(missing(keys).map(e => ByteRange(e.offset, e.length)).toSeq)
+
+  /** The stored bytes of the sections that exist and were not returned before. */
+  def missingBytes(keys: Iterable[SectionKey]): Long = missing(keys).map(_.length.toLong).sum
+
+  private def missing(keys: Iterable[SectionKey]): Iterator[SectionEntry] =
+    keys.iterator.filterNot(handedOut.contains).flatMap(entries.get)
 
   /** Starts fetching parts, as (offset, length), of a section that is checked by block. */
   def prefetchParts(key: SectionKey, parts: Iterator[(Int, Int)]): Unit =

@@ -210,6 +210,9 @@ final private[zonemap] class Segment private (
   /** Whether bytes that were read once can be read again at no cost. */
   def isInMemory: Boolean = container.isInMemory
 
+  /** Whether [[root]] reads nothing for these fields. */
+  def knowsRoots(fieldIds: Set[Int]): Boolean = fieldIds.forall(knownRoot(_).isDefined)
+
   /** Starts fetching the bytes that [[root]] reads for these fields. */
   def prefetchRoots(fieldIds: Set[Int]): Unit =
     container.prefetch(fieldIds.filter(knownRoot(_).isEmpty).map(SectionKey(SectionKind.ColumnHead, _)))
@@ -218,15 +221,19 @@ final private[zonemap] class Segment private (
    * Starts fetching the sections that describe single files: the codes and flags of these fields, the partitions, and
    * the index of the path blocks.
    */
-  def prefetchZones(fieldIds: Set[Int]): Unit =
-    container.prefetch(
-      fieldIds.toSeq.flatMap { id =>
-        Seq(SectionKind.ColumnHead, SectionKind.ColumnCodes, SectionKind.PackedColumnCodes, SectionKind.ColumnFlags)
-          .map(SectionKey(_, id)) ++ ExactFrames.fetchedWhole(container, id)
-      } ++ Seq(
-        SectionKey(SectionKind.Partitions),
-        SectionKey(SectionKind.Fixed, FixedSlot.Partition),
-        SectionKey(SectionKind.PathIndex)))
+  def prefetchZones(fieldIds: Set[Int]): Unit = container.prefetch(zoneSections(fieldIds))
+
+  /** The stored bytes that [[prefetchZones]] would fetch. */
+  def missingZoneBytes(fieldIds: Set[Int]): Long = container.missingBytes(zoneSections(fieldIds))
+
+  private def zoneSections(fieldIds: Set[Int]): Seq[SectionKey] =
+    fieldIds.toSeq.flatMap { id =>
+      Seq(SectionKind.ColumnHead, SectionKind.ColumnCodes, SectionKind.PackedColumnCodes, SectionKind.ColumnFlags)
+        .map(SectionKey(_, id)) ++ ExactFrames.fetchedWhole(container, id)
+    } ++ Seq(
+      SectionKey(SectionKind.Partitions),
+      SectionKey(SectionKind.Fixed, FixedSlot.Partition),
+      SectionKey(SectionKind.PathIndex))
 
   /**
    * Starts fetching all sections from which the data files of some rows are made.

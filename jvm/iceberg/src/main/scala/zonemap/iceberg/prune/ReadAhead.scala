@@ -10,7 +10,8 @@ import zonemap.core.segment.Segment
 /**
  * Prefetches the parts of remote segments that a plan will read, so that its requests run in parallel: first the
  * bounds of whole segments, then the bounds of files in segments that the former do not prune, then the file entries.
- * Local segments need no prefetch, and nothing is read twice.
+ * The first two are one round of requests where they are small together. Local segments need no prefetch, and nothing
+ * is read twice.
  */
 private[zonemap] object ReadAhead {
 
@@ -19,10 +20,17 @@ private[zonemap] object ReadAhead {
     val remote = segments.filter(_.isRemote)
     if (remote.nonEmpty) {
       val fieldIds = Predicate.fieldIds(predicate)
-      remote.foreach(_.prefetchRoots(fieldIds))
-      remote.filter(SegmentEvaluator.rootMatch(_, predicate) != Match.None).foreach(_.prefetchZones(fieldIds))
+      def keeps(segment: Segment) = SegmentEvaluator.rootMatch(segment, predicate) != Match.None
+      val (known, unknown) = remote.partition(_.knowsRoots(fieldIds))
+      val isOneRound = unknown.iterator.map(_.missingZoneBytes(fieldIds)).sum <= OneRoundBytes
+      if (!isOneRound) unknown.foreach(_.prefetchRoots(fieldIds))
+      known.filter(keeps).foreach(_.prefetchZones(fieldIds))
+      (if (isOneRound) unknown else unknown.filter(keeps)).foreach(_.prefetchZones(fieldIds))
     }
   }
+
+  /** To fetch these bytes of segments that are pruned later takes less time than another round of requests. */
+  private val OneRoundBytes = 2L << 20
 
   /** Prefetches the file entries of segments that are made into tasks one after the other, a few segments ahead. */
   final class Files(parts: IndexedSeq[(Segment, Bitmap)]) {

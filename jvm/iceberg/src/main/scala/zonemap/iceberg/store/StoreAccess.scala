@@ -18,7 +18,7 @@ private[zonemap] final class StoreAccess {
    * Threads for single requests, which run in parallel. A task of this pool never waits for another task, so no number
    * of plans can cause a deadlock.
    */
-  val fetches = new StorePool("zonemap-fetch", maxThreads = 64, perStore = 8)
+  val fetches = new StorePool("zonemap-fetch", maxThreads = 128, perStore = 24)
 
   /** Threads for work that makes several requests in sequence, such as loading the index of a snapshot. */
   val loads = new StorePool("zonemap-load", maxThreads = 32, perStore = 4)

@@ -401,7 +401,9 @@ class TextPartsTest extends SharedSession with Seeded {
               if (outcome.isFailure) failed += 1
               if (outcome.toOption.contains(true)) matched += 1
               if (isOut) excluded += 1
-              assert(!isOut || outcome.toOption.exists(_ != true), s"$wanted of '${new String(other, "UTF-8")}': $predicate, $outcome")
+              assert(
+                !isOut || outcome.toOption.exists(_ != true),
+                s"$wanted of '${new String(other, "UTF-8")}': $predicate, $outcome")
             }
           }
         }
