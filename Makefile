@@ -34,7 +34,7 @@ PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/
 # sbt, pip and Maven run in parallel
 MAKEFLAGS += --jobs=3
 
-.PHONY: help setup jars jar wheel demo test test-jvm test-matrix test-python publish-local release-check campaign docs docs-site lint check format bench-planning bench-matrix bench-aggregates bench-dml bench-kernel bench-pruning bench-footers bench-keys bench-tpch bench-tpcds bench-atlas bench-strategies bench-stream bench-report clean tools demo-ingest demo-serve soak-ingest bench-ingest guards bench-pyiceberg bench-serve bench-load soak faults simulate soundness
+.PHONY: help setup jars jar wheel demo test test-jvm test-matrix test-python publish-local release-check campaign docs docs-site lint check format bench-planning bench-matrix bench-aggregates bench-dml bench-scale bench-kernel bench-pruning bench-footers bench-keys bench-tpch bench-tpcds bench-atlas bench-strategies bench-stream bench-report clean tools demo-ingest demo-serve soak-ingest bench-ingest guards bench-pyiceberg bench-serve bench-load soak faults simulate soundness
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -143,6 +143,10 @@ bench-aggregates: ## planning of COUNT, MIN and MAX, stock against the index, 10
 bench-dml: ## planning of UPDATE, DELETE and MERGE, stock against the index, 100,000 files (about 4 minutes)
 	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.CommandPlanning $(call work,dml) $(call result,dml,planning/results/dml.json) $(if $(QUICK),3 20000,5 100000)"
 	$(call provenance,$(call result,dml,planning/results/dml.json))
+
+bench-scale: ## one driver of 4 GB over metadata of 1,000,000 and 10,000,000 files: build, plans, COUNT, commits (about an hour)
+	dev/sbt -Dzonemap.heap=4g "planningBenchmark/runMain zonemap.benchmarks.planning.Scale $(call work,scale) $(call result,scale,planning/results/scale.json) $(if $(QUICK),3 20000,5 1000000 10000000)"
+	$(call provenance,$(call result,scale,planning/results/scale.json))
 
 bench-kernel: ## JMH: one predicate over the codes of 2,700,000 and 27,000,000 files, time and allocations (about 20 minutes)
 	mkdir -p build/bench
