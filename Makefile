@@ -80,8 +80,8 @@ test: setup $(ARCHIVE) ## all tests, against the built wheel and its jar; the la
 	$(BIN)/python dev/run_tests.py jvm python
 	$(BIN)/python dev/count_tests.py $(REPORTS)
 
-test-matrix: setup ## suites of tests/ on each Spark, in environments of their own: SPARK=4.0 FEATURE=Joins; writes docs/reference/compatibility.md
-	$(BIN)/python dev/test_matrix.py $(if $(SPARK),--spark $(SPARK)) $(if $(FEATURE),--feature "$(FEATURE)")
+test-matrix: setup ## suites of tests/ on each Spark and Iceberg: SPARK=4.0 RUNTIME=1.12.0 FEATURE=Joins; writes docs/reference/compatibility.md
+	$(BIN)/python dev/test_matrix.py $(if $(SPARK),--spark $(SPARK)) $(if $(RUNTIME),--iceberg $(RUNTIME)) $(if $(FEATURE),--feature "$(FEATURE)")
 
 test-jvm: $(BIN)/.requirements ## the Scala tests only
 	rm -rf $(REPORTS)

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
-from test_matrix import ROOT, built_wheel, pip, versions
+from test_matrix import ROOT, Column, built_wheel, columns, pip
 
 RELEASE = ROOT / "build" / "release"
 REPOSITORY = ROOT / "build" / "maven"
@@ -136,7 +136,10 @@ def main() -> int:
     """Checks the wheel and the artifacts on each Spark."""
     version = built_wheel().name.split("-")[1]
     wrong = wrong_artifacts(version)
-    for minor, (spark, iceberg) in versions().items():
+    built_against: dict[str, Column] = {}
+    for column in columns():
+        built_against.setdefault(column.minor, column)
+    for minor, spark, iceberg in built_against.values():
         python = environment(minor, spark)
         # the POM of the jar of ingestion names the jar of the planner
         packages = f"{GROUP}:zonemap-ingest-spark-{minor}_2.13:{version}"

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs suites of tests/ on each Spark that the wheel has jars for, and writes docs/reference/compatibility.md.
+"""Runs suites of tests/ on each Spark and Iceberg, and writes docs/reference/compatibility.md.
 
-Each Spark has an environment of its own below build/matrix, with PySpark from the package index, the requirements of
-tests/ and the built wheel. Results are kept beside it: the page is written once every suite has passed with this wheel
-on every Spark, in one run or in several. The exit code is 1 if a test failed.
+The columns of the page are each Spark that the wheel has jars for, with each of Iceberg's runtimes for it in
+dev/jars.txt. Each Spark has an environment of its own below build/matrix, with PySpark from the package index, the
+requirements of tests/ and the built wheel. Results are kept beside it: the page is written once every suite has passed
+with this wheel in every column, in one run or in several. The exit code is 1 if a test failed.
 """
 
 from __future__ import annotations
@@ -55,34 +56,54 @@ ABSENT: Mapping[str, tuple[str, ...]] = {
 CHECKS = "300"
 
 
-class Run(NamedTuple):
-    """A run on one Spark.
+class Column(NamedTuple):
+    """A column of the page.
 
     Attributes:
+        minor: The minor version of Spark.
         spark: The version of PySpark.
         iceberg: The version of Iceberg's runtime.
+    """
+
+    minor: str
+    spark: str
+    iceberg: str
+
+    @property
+    def name(self) -> str:
+        """The name of the files that keep the results."""
+        return f"{self.minor}-{self.iceberg}"
+
+
+class Run(NamedTuple):
+    """A run in one column.
+
+    Attributes:
+        column: The Spark and the runtime of Iceberg.
         counts: The outcomes of each feature: "passed", "failed", "skipped".
         skipped: The reasons of tests that were skipped.
     """
 
-    spark: str
-    iceberg: str
+    column: Column
     counts: dict[str, Counter[str]]
     skipped: list[str]
 
 
-def versions() -> dict[str, tuple[str, str]]:
-    """Returns the versions of Spark and of Iceberg's runtime for each minor, as the build has them."""
+def columns() -> list[Column]:
+    """Returns the columns: each Spark of the build, with each of Iceberg's runtimes for it in dev/jars.txt.
+
+    The first column of a Spark has the runtime that its jars are built against.
+    """
     build = (ROOT / "project" / "Dependencies.scala").read_text(encoding="utf-8")
     listed = re.findall(
         r"^org\.apache\.iceberg:iceberg-spark-runtime-(\d+\.\d+)_2\.13:(.+)$",
         (ROOT / "dev" / "jars.txt").read_text(),
         re.M,
     )
-    found = {}
+    found = []
     for spark in re.findall(r'val sparkVersion(?:\d+)? = "([^"]+)"', build):
         minor = spark.rpartition(".")[0]
-        found[minor] = (spark, next(version for of, version in listed if of == minor))
+        found += [Column(minor, spark, iceberg) for of, iceberg in listed if of == minor]
     return found
 
 
@@ -115,24 +136,25 @@ def pip(python: Path, *arguments: str) -> None:
     subprocess.run(command, check=True)
 
 
-def run(minor: str, spark: str, iceberg: str, features: Collection[str]) -> Run:
-    """Runs the suites of these features on one Spark."""
-    python = environment(minor, spark)
-    report = MATRIX / f"{minor}.xml"
+def run(column: Column, features: Collection[str]) -> Run:
+    """Runs the suites of these features in one column."""
+    python = environment(column.minor, column.spark)
+    report = MATRIX / f"{column.name}.xml"
     features = [feature for feature in FEATURES if feature in features]
     suites = [str(ROOT / "tests" / suite) for feature in features for suite in FEATURES[feature]]
     surroundings = os.environ | {"ZONEMAP_CHECKS": os.environ.get("ZONEMAP_CHECKS", CHECKS)}
+    surroundings["ZONEMAP_TEST_ICEBERG"] = column.iceberg
     for name in ("SPARK_HOME", "PYTHONPATH"):
         surroundings.pop(name, None)
     command = [str(python), "-m", "pytest", "-q", *suites, f"--junitxml={report}"]
     subprocess.run(command, cwd=ROOT, env=surroundings, check=False)
     counts, skipped = outcomes(report)
-    return kept(minor, Run(spark, iceberg, {name: counts.get(name, Counter()) for name in features}, skipped))
+    return kept(column, Run(column, {name: counts.get(name, Counter()) for name in features}, skipped))
 
 
-def kept(minor: str, found: Run | None = None) -> Run:
-    """Returns the results of this wheel on a Spark so far, after those of a run have been added and stored."""
-    file = MATRIX / f"{minor}.json"
+def kept(column: Column, found: Run | None = None) -> Run:
+    """Returns the results of this wheel in a column so far, after those of a run have been added and stored."""
+    file = MATRIX / f"{column.name}.json"
     wheel = hashlib.sha256(built_wheel().read_bytes()).hexdigest()
     stored = json.loads(file.read_text()) if file.is_file() else {}
     if stored.get("wheel") != wheel:
@@ -141,8 +163,7 @@ def kept(minor: str, found: Run | None = None) -> Run:
         stored["counts"].update(found.counts)
         stored["skipped"] = sorted({*stored["skipped"], *found.skipped})
         file.write_text(json.dumps(stored))
-    spark, iceberg = versions()[minor]
-    return Run(spark, iceberg, {name: Counter(of) for name, of in stored["counts"].items()}, stored["skipped"])
+    return Run(column, {name: Counter(of) for name, of in stored["counts"].items()}, stored["skipped"])
 
 
 def outcomes(report: Path) -> tuple[dict[str, Counter[str]], list[str]]:
@@ -165,12 +186,13 @@ def outcomes(report: Path) -> tuple[dict[str, Counter[str]], list[str]]:
 
 def page(runs: list[Run]) -> str:
     """Returns the page of these runs."""
-    heads = [f"Spark {run.spark}, Iceberg {run.iceberg}" for run in runs]
+    heads = [f"Spark {run.column.spark}, Iceberg {run.column.iceberg}" for run in runs]
     lines = [
         "# Compatibility",
         "",
         "`make test-matrix` writes this page: it runs suites of `tests/` with the built wheel, on each Spark that the",
-        "wheel has a jar for. A cell counts the tests that passed, and those that the Spark cannot run.",
+        "wheel has a jar for, with each version of Iceberg that `dev/jars.txt` lists for it. A cell counts the tests",
+        "that passed, and those that cannot run there.",
         "",
         f"| Feature | {' | '.join(heads)} |",
         f"|---|{'---|' * len(heads)}",
@@ -178,16 +200,18 @@ def page(runs: list[Run]) -> str:
     for feature in FEATURES:
         cells = [_cell(run.counts[feature]) for run in runs]
         lines.append(f"| {feature} | {' | '.join(cells)} |")
-    for run in runs:
-        absent = [*ABSENT.get(run.spark.rpartition(".")[0], ()), *(r for r in run.skipped if r.startswith("Spark "))]
-        if absent:
-            lines += [
-                "",
-                f"## Absent on Spark {run.spark}",
-                "",
-                *(f"- {reason.partition(': ')[2]}" for reason in absent),
-            ]
+    for spark, absent in _absent(runs).items():
+        lines += ["", f"## Absent on Spark {spark}", "", *(f"- {reason.partition(': ')[2]}" for reason in absent)]
     return "\n".join(lines) + "\n"
+
+
+def _absent(runs: list[Run]) -> dict[str, list[str]]:
+    """Returns what each Spark lacks: what `ABSENT` lists, then the reasons of skipped tests."""
+    found: dict[str, list[str]] = {}
+    for run in runs:
+        reasons = found.setdefault(run.column.spark, list(ABSENT.get(run.column.minor, ())))
+        reasons += [reason for reason in run.skipped if reason.startswith("Spark ") and reason not in reasons]
+    return {spark: reasons for spark, reasons in found.items() if reasons}
 
 
 def _cell(counts: Counter[str]) -> str:
@@ -199,17 +223,21 @@ def _cell(counts: Counter[str]) -> str:
 
 def main() -> int:
     """Runs the matrix."""
-    known = versions()
+    known = columns()
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--spark", choices=known, action="append", help="run on this minor version only")
+    minors = {column.minor: None for column in known}
+    parser.add_argument("--spark", choices=minors, action="append", help="run on this minor version only")
+    runtimes = {column.iceberg: None for column in known}
+    parser.add_argument("--iceberg", choices=runtimes, action="append", help="run with this version of Iceberg only")
     parser.add_argument("--feature", choices=FEATURES, action="append", help="run the suites of this feature only")
     given = parser.parse_args()
-    for minor in given.spark or known:
-        run(minor, *known[minor], given.feature or FEATURES)
-    runs = [kept(minor) for minor in known]
+    for column in known:
+        if column.minor in (given.spark or minors) and column.iceberg in (given.iceberg or runtimes):
+            run(column, given.feature or FEATURES)
+    runs = [kept(column) for column in known]
     for done in runs:
         for feature, counts in done.counts.items():
-            print(f"Spark {done.spark}, {feature}: {_cell(counts)}")
+            print(f"Spark {done.column.spark}, Iceberg {done.column.iceberg}, {feature}: {_cell(counts)}")
     if all(_passed(done.counts.get(feature, Counter())) for done in runs for feature in FEATURES):
         PAGE.write_text(page(runs), encoding="utf-8")
     return int(any(not _passed(counts) for done in runs for counts in done.counts.values()))

@@ -15,6 +15,7 @@ from zonemap.common.version import SPARK_MINORS
 sys.path.insert(0, str(ROOT / "dev"))
 
 import test_matrix as matrix
+from test_versions import listed
 
 REPORT = """<testsuites><testsuite>
 <testcase classname="tests.topk.test_topk" name="a"/>
@@ -22,6 +23,7 @@ REPORT = """<testsuites><testsuite>
 <testcase classname="tests.joins.test_static" name="c"><error message="x"/></testcase>
 <testcase classname="tests.sql.test_tables" name="d"><skipped message="Spark 4.0 has no type TIME"/></testcase>
 </testsuite></testsuites>"""
+OF_41 = matrix.Column("4.1", "4.1.3", "1.11.0")
 
 
 def test_the_outcomes_of_a_report_are_counted_by_feature(tmp_path: Path) -> None:
@@ -39,11 +41,14 @@ def test_the_outcomes_of_a_report_are_counted_by_feature(tmp_path: Path) -> None
 
 def test_the_page_has_a_row_for_each_feature_and_names_what_a_spark_lacks() -> None:
     counts = {feature: Counter(passed=3, skipped=1) for feature in matrix.FEATURES}
-    text = matrix.page(
-        [matrix.Run("4.1.3", "1.11.0", counts, []), matrix.Run("4.0.4", "1.11.0", counts, ["Spark 4.0: x"])]
-    )
-    assert "| Feature | Spark 4.1.3, Iceberg 1.11.0 | Spark 4.0.4, Iceberg 1.11.0 |" in text
-    assert text.count("| 3 passed, 1 skipped | 3 passed, 1 skipped |") == len(matrix.FEATURES)
+    columns = [OF_41, matrix.Column("4.1", "4.1.3", "1.12.0"), matrix.Column("4.0", "4.0.4", "1.11.0")]
+    reasons = [[], ["Spark 4.1: y"], ["Spark 4.0: x"]]
+    text = matrix.page([matrix.Run(column, counts, of) for column, of in zip(columns, reasons, strict=True)])
+    head = "| Feature | Spark 4.1.3, Iceberg 1.11.0 | Spark 4.1.3, Iceberg 1.12.0 | Spark 4.0.4, Iceberg 1.11.0 |"
+    assert head in text
+    cell = "| 3 passed, 1 skipped "
+    assert text.count(f"{cell}{cell}{cell}|") == len(matrix.FEATURES)
+    assert text.count("## Absent on Spark 4.1.3\n\n- y\n") == 1
     assert text.endswith("- x\n")
 
 
@@ -53,14 +58,17 @@ def test_results_are_kept_until_the_wheel_is_another(tmp_path: Path, monkeypatch
     monkeypatch.setattr(matrix, "MATRIX", tmp_path)
     monkeypatch.setattr(matrix, "built_wheel", lambda: wheel)
     for feature in ("Joins", "Facts"):
-        matrix.kept("4.0", matrix.Run("4.0.4", "1.11.0", {feature: Counter(passed=2)}, [feature]))
-    assert matrix.kept("4.0").counts == {"Joins": Counter(passed=2), "Facts": Counter(passed=2)}
-    assert matrix.kept("4.0").skipped == ["Facts", "Joins"]
+        matrix.kept(OF_41, matrix.Run(OF_41, {feature: Counter(passed=2)}, [feature]))
+    assert matrix.kept(OF_41).counts == {"Joins": Counter(passed=2), "Facts": Counter(passed=2)}
+    assert matrix.kept(OF_41).skipped == ["Facts", "Joins"]
+    assert matrix.kept(OF_41._replace(iceberg="1.12.0")).counts == {}
     wheel.write_bytes(b"2")
-    assert matrix.kept("4.0").counts == {}
+    assert matrix.kept(OF_41).counts == {}
 
 
 def test_the_matrix_has_each_spark_of_the_wheel_and_suites_that_exist() -> None:
-    assert tuple(matrix.versions()) == SPARK_MINORS
+    columns = matrix.columns()
+    assert tuple(dict.fromkeys(column.minor for column in columns)) == SPARK_MINORS
+    assert {column.iceberg for column in columns if column.minor == SPARK_MINORS[0]} == set(listed())
     suites = [suite for listed in matrix.FEATURES.values() for suite in listed]
     assert [suite for suite in suites if not (ROOT / "tests" / suite).exists()] == []
