@@ -3,6 +3,8 @@ package zonemap.core.io
 
 import java.nio.{ByteBuffer, ByteOrder}
 
+import scala.annotation.nowarn
+
 import com.github.luben.zstd.{Zstd => Codec, ZstdException}
 
 /** Compresses and decompresses zstd frames of known raw length. */
@@ -40,7 +42,7 @@ private[core] object Zstd {
       Input.damaged(s"a zstd frame of ${frame.remaining} bytes for $rawLength bytes")
     val in = new Array[Byte](frame.remaining)
     frame.duplicate().get(in)
-    if (Codec.getFrameContentSize(in) != rawLength) Input.damaged(s"a zstd frame that is not of $rawLength bytes")
+    if (in.isEmpty || declared(in) != rawLength) Input.damaged(s"a zstd frame that is not of $rawLength bytes")
     val out = if (into.length >= rawLength) into else new Array[Byte](rawLength)
     val written =
       try Codec.decompressByteArray(out, 0, rawLength, in, 0, in.length)
@@ -48,4 +50,8 @@ private[core] object Zstd {
     if (Codec.isError(written) || written != rawLength) Input.damaged("a zstd frame")
     ByteBuffer.wrap(out, 0, rawLength).order(ByteOrder.LITTLE_ENDIAN)
   }
+
+  /** The raw bytes that a frame declares; 0 also if it declares none or is damaged, which its decompression finds. */
+  @nowarn("cat=deprecation") // the newer method is not in the library that Spark 3.5 has
+  private def declared(frame: Array[Byte]): Long = Codec.decompressedSize(frame)
 }

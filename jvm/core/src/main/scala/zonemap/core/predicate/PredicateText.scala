@@ -29,7 +29,7 @@ private[predicate] object PredicateText {
 
   private def column(column: ColumnRef): String = {
     val key = column.mapKey.fold("")(k => s"[${canonical(k)}]")
-    s"${column.fieldId}$key \"${column.columnType.text}\""
+    s"""${column.fieldId}$key "${column.columnType.text}""""
   }
 
   private def parts(leaf: Leaf): (String, Seq[String]) = leaf match {

@@ -25,7 +25,7 @@ private[build] final class ManifestsAhead(io: FileIO, manifests: Seq[ManifestFil
   import ManifestsAhead._
 
   private val toFetch =
-    if (manifests.size > 1 && !isCached(io)) manifests.iterator.filter(isFetched) else Iterator.empty[ManifestFile]
+    if (manifests.size > 1 && !isCached(io)) manifests.iterator.filter(isFetched) else Iterator.empty
   private val store = manifests.headOption.fold("")(first => FileIOByteSource.folderOf(first.path()))
   private val underWay = mutable.HashMap.empty[String, Fetch]
   private var bytesUnderWay = 0L

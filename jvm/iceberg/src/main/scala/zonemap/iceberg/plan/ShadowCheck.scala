@@ -136,9 +136,9 @@ private[plan] object ShadowCheck {
    * The columns without statistics in a delete file from the index, which stores statistics of the chosen columns only.
    */
   private def columnsLeftOut(ours: DeleteFile, stock: DeleteFile): Set[Any] = {
-    def columns(file: DeleteFile) = fields(file, file).map(_._2).collect { case stats: JMap[_, _] => stats }.toSeq
-    if (ours.content() != FileContent.EQUALITY_DELETES) Set.empty
-    else columns(stock).flatMap(_.keySet().asScala).toSet[Any] -- columns(ours).flatMap(_.keySet().asScala)
+    def columns(file: DeleteFile): Set[Any] =
+      fields(file, file).map(_._2).collect { case stats: JMap[_, _] => stats.keySet().toArray.toSeq }.flatten.toSet
+    if (ours.content() != FileContent.EQUALITY_DELETES) Set.empty else columns(stock) -- columns(ours)
   }
 
   private def without(stats: Any, columns: Set[Any]): Any = stats match {

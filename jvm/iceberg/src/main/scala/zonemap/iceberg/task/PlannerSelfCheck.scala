@@ -20,7 +20,7 @@ private[zonemap] object PlannerSelfCheck {
     fields.set(Fields.Format, "ORC")
     fields.set(Fields.RecordCount, java.lang.Long.valueOf(2))
     fields.set(Fields.FileSize, java.lang.Long.valueOf(3))
-    fields.set(Fields.SplitOffsets, java.util.List.of(java.lang.Long.valueOf(1)))
+    fields.set(Fields.SplitOffsets, java.util.Collections.singletonList(java.lang.Long.valueOf(1)))
     fields.set(Fields.SortOrderId, java.lang.Integer.valueOf(5))
     fields.set(Fields.FirstRowId, java.lang.Long.valueOf(6))
     SequenceNumbers.set(file, 7, 8)

@@ -30,7 +30,7 @@ import zonemap.iceberg.settings.PlannerSettings
 private[zonemap] final class FactUpkeep(process: IndexProcess) {
   private val log = LoggerFactory.getLogger("zonemap.upkeep")
   private val waiting = new ConcurrentHashMap[UUID, () => Unit]
-  @volatile private var runnerOf: Table => Option[FactTaskRunner] = _ => None
+  @volatile private var runnerOf: Table => Option[FactTaskRunner] = (_: Table) => None
 
   private val worker = {
     val executor = new ThreadPoolExecutor(
