@@ -173,8 +173,8 @@ bench-footers: ## the footers of 1,000 imported files as evidence: requests, tim
 	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.Footers $(call work,footers) $(call result,footers,planning/results/footers.json) $(if $(QUICK),200 1,1000 5)"
 	$(call provenance,$(call result,footers,planning/results/footers.json))
 
-bench-keys: ## an index of keys beside bloom filters: bits, files of an absent key, CPU of look-ups and builds (about 3 minutes)
-	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.Keys $(call result,keys,planning/results/keys.json) $(if $(QUICK),100x50000 2000x2500,1000x50000 20000x2500)"
+bench-keys: ## an index of keys beside bloom filters: bits, files of an absent key, CPU and requests (about 10 minutes)
+	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.Keys $(call work,keys) $(call result,keys,planning/results/keys.json) $(if $(QUICK),100x50000 2000x2500,100x50000 1000x50000 20000x2500 4000x50000)"
 	$(call provenance,$(call result,keys,planning/results/keys.json))
 
 bench-atlas: setup ## the query of Netflix's Atlas table over metadata of 2,700,000 files, and over rows (about 25 minutes)

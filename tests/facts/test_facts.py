@@ -6,8 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support import plans, product, tables
+from support import facts, plans, product, tables
 from support.compare import assert_rows_equal_off_on, explain
+from support.facts import build, files
 from support.session import SPARK, STOCK
 
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
@@ -37,22 +38,12 @@ FACTS = "bloom(user_id, key, price), values(status, n, d, at.code), ngrams(messa
 
 
 def insert(spark, table: str, start: int, files: int, file_format: str = "parquet") -> None:
-    frame = spark.range(start, start + files * ROWS, 1, files).selectExpr(*_columns())
-    frame.writeTo(table).option("write-format", file_format).append()
+    facts.insert(spark, table, _columns(), ROWS, start, files, file_format)
 
 
 def _columns() -> list[str]:
     lines = SELECT.strip().split(",\n")
     return [" ".join(line.split()) for line in lines]
-
-
-def build(spark, table: str, facts: str) -> dict[str, object]:
-    rows = product.call(spark, "build_index", table, f", facts => '{facts}'")
-    return {row.part: row for row in rows}
-
-
-def files(spark, relation: str, where: str) -> int:
-    return len(plans.planned_files(spark.sql(f"SELECT * FROM {relation} WHERE {where}")))
 
 
 def forget(spark) -> None:

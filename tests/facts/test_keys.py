@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import random
+
 import pytest
-from support import plans, product, tables
+from support import facts, loglines, plans, product, session, tables
 from support.compare import assert_rows_equal_off_on, explain
+from support.facts import files
 from support.session import STOCK
 
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
@@ -27,16 +31,12 @@ FACTS = r"keys(user_id, key, n, d, tags[\'order\'])"
 UNLIMITED = ", max_fact_share => 9"
 
 
-def insert(spark, table: str, start: int, files: int) -> None:
-    spark.range(start, start + files * ROWS, 1, files).selectExpr(*SELECT).writeTo(table).append()
+def insert(spark, table: str, start: int, files: int, rows: int = ROWS) -> None:
+    facts.insert(spark, table, SELECT, rows, start, files)
 
 
-def build(spark, table: str, facts: str) -> dict[str, object]:
-    return {row.part: row for row in product.call(spark, "build_index", table, f", facts => '{facts}'{UNLIMITED}")}
-
-
-def files(spark, relation: str, where: str) -> int:
-    return len(plans.planned_files(spark.sql(f"SELECT * FROM {relation} WHERE {where}")))
+def build(spark, table: str, columns: str) -> dict[str, object]:
+    return facts.build(spark, table, columns, UNLIMITED)
 
 
 def user(number: int) -> str:
@@ -45,8 +45,6 @@ def user(number: int) -> str:
 
 @pytest.fixture(scope="module")
 def orders(base) -> str:
-    from support import session
-
     spark = session.get()
     table = tables.create(spark, "lake.facts.orders", COLUMNS)
     insert(spark, table, 0, FILES)
@@ -119,6 +117,31 @@ def test_a_merge_by_keys_reads_their_files(spark) -> None:
     rows = assert_rows_equal_off_on(spark, f"SELECT id, n FROM {table} WHERE user_id IN ({user(120)}, 'new')")
     assert {(row.id, row.n) for row in rows} == {(120, 5), (None, 6)}
     assert spark.table(table).count() == 8 * ROWS + 1
+
+
+def test_a_merge_of_random_keys_reads_only_files_that_hold_one(spark) -> None:
+    """The files that hold a key are counted in the data; 30 keys are in about half of the 40 files."""
+    props = {f"write.{command}.mode": "merge-on-read" for command in ("delete", "update", "merge")}
+    table = tables.create(spark, "lake.facts.merged_randomly", COLUMNS, props=props)
+    insert(spark, table, 0, 40, rows=20)
+    build(spark, table, "keys(user_id)")
+    source = tables.create(spark, "lake.facts.random_keys", "user_id STRING, n INT")
+    chosen = sorted(random.Random(7).sample(range(800), 30))
+    rows = [(f"u{hashlib.sha1(str(number).encode()).hexdigest()}", -number) for number in chosen]
+    tables.append(spark, source, [[*rows, ("nobody", -1)]], "user_id STRING, n INT")
+    holding = {number // 20 for number in chosen}
+    with product.off(spark):
+        found = spark.sql(f"SELECT DISTINCT _file FROM {table} t JOIN {source} s ON t.user_id = s.user_id").collect()
+    assert len(found) == len(holding) and 10 < len(holding) < 30
+    mark = len(session.log_lines())
+    spark.sql(
+        f"MERGE INTO {table} t USING {source} s ON t.user_id = s.user_id WHEN MATCHED THEN UPDATE SET n = s.n "
+        "WHEN NOT MATCHED THEN INSERT (id, user_id, n) VALUES (-1, s.user_id, s.n)"
+    )
+    assert loglines.join_cuts(session.log_lines()[mark:], table, "user_id")[-1] == (40, len(holding))
+    with product.off(spark):
+        merged = f"SELECT * FROM {table} t JOIN {source} s ON t.user_id = s.user_id AND t.n = s.n"
+        assert (spark.table(table).count(), spark.sql(merged).count()) == (801, 31)
 
 
 def test_deleted_rows_have_keys_for_time_travel(spark) -> None:

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.core.fact
 
+import java.nio.ByteOrder
+import java.util.PrimitiveIterator
+
 import zonemap.core.io.{ByteSource, Checksums, CorruptIndexException, HeapBytes, Input, Output}
 import zonemap.core.predicate.ColumnId
 import zonemap.core.value.{BytesValue, ColumnType, LongValue, ZoneValue}
@@ -56,6 +59,17 @@ private[zonemap] object FactFile {
   private val BytesKey = 2
   private val FixedBytes = 18
 
+  /** Room for what the head has in front of its list of data files. */
+  private val HeadRoom = 512L
+
+  /** Files of keys of more bytes are joined without holding them in memory. */
+  private val MostRetained = 32L << 20
+
+  /** What joining files of keys reads at once, of all and of each. */
+  private val ReadBytes = 128L << 20
+  private val LeastRead = 64L << 10
+  private val MostRead = 1L << 20
+
   private val OwnBytes = 300L
 
   /** Size of a key and the reference to it. */
@@ -64,25 +78,33 @@ private[zonemap] object FactFile {
   /** Size of the entry of one data file in the head, in bytes. */
   val EntryBytes: Int = FactEntries.EntryBytes
 
-  /** Returns the bytes of a fact file; `facts` are the results of builders, one for each key. */
+  /** Returns a fact file to write; `facts` are the results of builders, one for each key. */
+  def encoded(kind: FactKind, column: ColumnId, columnType: ColumnType, facts: Seq[(FactKey, Array[Byte])]): Encoded = {
+    val sorted = facts.sortBy(_._1)
+    val known = sorted.count(_._2.nonEmpty)
+    kind match {
+      case FactKind.Keys => ofKeys(column, columnType, KeysToWrite.ofBuilt(sorted), sorted.size, known)
+      case _ =>
+        val body = sorted.iterator.map(_._2.length.toLong).sum
+        val front = head(kind, column, columnType)(FactEntries.writeHead(_, sorted))
+        val content = front +: sorted.map(_._2)
+        new Encoded(sorted.size, known, front.length + body, content, write => content.foreach(write))
+    }
+  }
+
   def encode(
       kind: FactKind,
       column: ColumnId,
       columnType: ColumnType,
-      facts: Seq[(FactKey, Array[Byte])]): Array[Byte] = {
-    val sorted = facts.sortBy(_._1)
-    if (kind == FactKind.Keys)
-      ofKeys(column, columnType, sorted.map(_._1), KeyBlocksWriter.ofBuilt(sorted.map(_._2)))
-    else
-      file(kind, column, columnType, sorted.size * EntryBytes, sorted.iterator.map(_._2.length).sum)(
-        FactEntries.writeHead(_, sorted))(out => sorted.foreach { case (_, bytes) => out.raw(bytes) })
-  }
+      facts: Seq[(FactKey, Array[Byte])]): Array[Byte] = encoded(kind, column, columnType, facts).bytes
 
   /**
    * Joins fact files of one kind about one column of one type, without data files that are not in `live`. Of a data file
    * in several of them, one fact is taken.
+   *
+   * @param mostRetained keys of more bytes are read twice, and are never all in memory
    */
-  def join(files: Seq[FactFile], live: Set[FactKey]): Encoded = {
+  def join(files: Seq[FactFile], live: Set[FactKey], mostRetained: Long = MostRetained): Encoded = {
     val first = files.head
     val rows = for {
       file <- files
@@ -91,59 +113,96 @@ private[zonemap] object FactFile {
     } yield (file.keys(row), file, row)
     // of two entries of a data file, the one with a fact
     val chosen = rows.sortBy { case (_, file, row) => file.body.bytesOf(row) == 0 }.distinctBy(_._1).sortBy(_._1)
-    val facts = chosen.count { case (_, file, row) => file.body.bytesOf(row) > 0 }
-    val bytes = first.kind match {
-      case FactKind.Keys => joinedKeys(files, chosen)
+    first.kind match {
+      case FactKind.Keys =>
+        val hasFact = chosen.iterator.map { case (_, file, row) => file.body.bytesOf(row) > 0 }.toArray
+        val keys = new KeysToWrite(chosen.map(_._1), hasFact, mostRetained, () => pairs(files, chosen))
+        ofKeys(first.column, first.columnType, keys, chosen.size, hasFact.count(identity))
       case _ =>
         val stored = chosen.collect { case (key, Entries(entries), row) => key -> entries.stored(row) }
-        encode(first.kind, first.column, first.columnType, stored)
+        encoded(first.kind, first.column, first.columnType, stored)
     }
-    Encoded(bytes, chosen.size, facts)
   }
 
   /**
+   * A fact file that is not written yet.
+   *
    * @param files the number of data files with an entry
    * @param facts how many of them have a fact
+   * @param hashed what the content hash is of
+   * @param writeTo writes the bytes in order; if it fails, what it has written must not be used
    */
-  final case class Encoded(bytes: Array[Byte], files: Int, facts: Int)
+  final class Encoded private[FactFile] (
+      val files: Int,
+      val facts: Int,
+      val sizeBytes: Long,
+      hashed: Seq[Array[Byte]],
+      val writeTo: (Array[Byte] => Unit) => Unit) {
+
+    def contentHash: String = Checksums.contentHash(hashed)
+
+    /** All bytes in memory. */
+    def bytes: Array[Byte] = {
+      val out = new Output(Math.toIntExact(sizeBytes))
+      writeTo(out.raw(_): Unit)
+      out.toBytes
+    }
+  }
 
   private object Entries {
     def unapply(file: FactFile): Option[FactEntries] = Some(file.body).collect { case entries: FactEntries => entries }
   }
 
-  private def joinedKeys(files: Seq[FactFile], chosen: Seq[(FactKey, FactFile, Int)]): Array[Byte] = {
+  private def pairs(files: Seq[FactFile], chosen: Seq[(FactKey, FactFile, Int)]): PrimitiveIterator.OfLong = {
     val ordinals = files.map(file => Array.fill(file.keys.length)(-1))
     val of = files.zip(ordinals)
     chosen.zipWithIndex.foreach { case ((_, file, row), ordinal) => of.find(_._1 eq file).get._2(row) = ordinal }
-    val streams = of.map { case (file, newOrdinals) => file.body.asInstanceOf[KeyBlocks].pairs(newOrdinals) }
-    val hasFact = chosen.iterator.map { case (_, file, row) => file.body.bytesOf(row) > 0 }.toArray
-    val expected = chosen.iterator.map { case (_, file, row) => file.body.bytesOf(row).toLong }.sum * 9 / 8
-    val writer = new KeyBlocksWriter(hasFact, 64 + Math.toIntExact(expected)).write(KeyBlocksWriter.merged(streams))
-    ofKeys(files.head.column, files.head.columnType, chosen.map(_._1), writer)
+    val readBytes = (ReadBytes / files.size).max(LeastRead).min(MostRead)
+    KeysToWrite.merged(of.map { case (file, newOrdinals) =>
+      file.body.asInstanceOf[KeyBlocks].pairs(newOrdinals, readBytes)
+    })
   }
 
-  private def ofKeys(column: ColumnId, columnType: ColumnType, keys: Seq[FactKey], writer: KeyBlocksWriter) =
-    file(FactKind.Keys, column, columnType, 0, writer.bodyBytes)(writer.writeHead(_, keys))(writer.writeBody)
+  /** The content hash is of the head, which has the checksum of each block: the blocks are not all in memory. */
+  private def ofKeys(column: ColumnId, columnType: ColumnType, keys: KeysToWrite, files: Int, facts: Int): Encoded = {
+    val front = head(FactKind.Keys, column, columnType)(_.raw(keys.head): Unit)
+    new Encoded(
+      files,
+      facts,
+      front.length + keys.bodyBytes,
+      Seq(front),
+      write => {
+        write(front)
+        keys.writeBody(write)
+      })
+  }
 
-  private def file(kind: FactKind, column: ColumnId, columnType: ColumnType, headBytes: Int, bodyBytes: Int)(
-      writeHead: Output => Unit)(writeBody: Output => Unit): Array[Byte] = {
+  /** All that is in front of the data. */
+  private def head(kind: FactKind, column: ColumnId, columnType: ColumnType)(writeHead: Output => Unit): Array[Byte] = {
     val version = if (kind == FactKind.Keys) Shared else if (isPlain(kind, column)) Plain else WithKeys
-    val head = new Output(64 + headBytes)
+    val head = new Output
     head.byte(kind.code).int(column.fieldId)
     if (version != Plain) writeMapKey(head, column.mapKey)
     head.text(columnType.text)
     writeHead(head)
     val bytes = head.toBytes
-    val out = new Output(Math.addExact(FixedBytes + bytes.length, bodyBytes))
-    out.raw(Magic).short(version).int(bytes.length).int(Checksums.crc32c(bytes)).raw(bytes)
-    writeBody(out)
-    out.toBytes
+    val out = new Output(FixedBytes + bytes.length)
+    out.raw(Magic).short(version).int(bytes.length).int(Checksums.crc32c(bytes)).raw(bytes).toBytes
   }
 
-  /** Opens a fact file; throws a CorruptIndexException unless its head is intact. */
-  def open(source: ByteSource): FactFile = Input.decoding("fact file") {
+  /** The bytes that one read should have to have the whole head of a file of keys; a guess that is seldom too small. */
+  def keysHeadBytes(files: Int, fileBytes: Long): Int =
+    (KeyBlocks.headBytes(files, fileBytes) + HeadRoom).min(fileBytes).min(Int.MaxValue.toLong).toInt
+
+  /**
+   * Opens a fact file; throws a CorruptIndexException unless its head is intact.
+   *
+   * @param firstBytes the size of the first read, which is the only one if it has the whole head
+   */
+  def open(source: ByteSource, firstBytes: Int = FixedBytes): FactFile = Input.decoding("fact file") {
     if (source.sizeBytes < FixedBytes) Input.damaged(s"${source.sizeBytes} bytes are too few")
-    val fixed = new Input(source.read(0, FixedBytes))
+    val start = source.read(0, firstBytes.max(FixedBytes).toLong.min(source.sizeBytes).toInt)
+    val fixed = new Input(start.slice(0, FixedBytes).order(ByteOrder.LITTLE_ENDIAN))
     if (!fixed.raw(Magic.length).sameElements(Magic)) Input.damaged("not a zonemap fact file")
     val version = fixed.short()
     if (version < Plain || version > Shared)
@@ -151,7 +210,9 @@ private[zonemap] object FactFile {
     val length = fixed.int()
     val crc = fixed.int()
     if (length < 0 || length > source.sizeBytes - FixedBytes) Input.damaged("the file is cut off")
-    val head = source.read(FixedBytes.toLong, length)
+    val head =
+      if (length <= start.limit() - FixedBytes) start.slice(FixedBytes, length).order(ByteOrder.LITTLE_ENDIAN)
+      else source.read(FixedBytes.toLong, length)
     if (Checksums.crc32c(head) != crc) Input.damaged("the checksum of the head does not match")
     read(source, new Input(head), version, FixedBytes.toLong + length)
   }

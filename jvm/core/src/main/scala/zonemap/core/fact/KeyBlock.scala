@@ -2,6 +2,7 @@
 package zonemap.core.fact
 
 import java.nio.{ByteBuffer, ByteOrder}
+import java.util.BitSet
 
 import zonemap.core.io.{Input, Output}
 
@@ -30,8 +31,11 @@ private[fact] object KeyPair {
  */
 private[fact] object KeyBlock {
 
-  /** A block ends with the first hash that makes it at least so large, and has all pairs of its hashes. */
-  val LeastPairs = 1024
+  /**
+   * A block ends with the first hash that makes it at least so large, and has all pairs of its hashes. It has about 24
+   * KB then, which a remote store reads as fast as less, and the directory of 10^9 keys has 2 MB.
+   */
+  val LeastPairs = 8192
 
   /** The bits of an ordinal. */
   def ordinalBits(files: Int): Int = Integer.SIZE - Integer.numberOfLeadingZeros((files - 1).max(1))
@@ -66,32 +70,63 @@ private[fact] object KeyBlock {
 
   /** Returns the pairs of a block; throws a CorruptIndexException if they are not those of [[encode]]. */
   def decode(stored: ByteBuffer, firstHash: Long, files: Int): Array[Long] = {
-    val in = new Input(stored)
-    val count = in.varint()
-    val rice = in.byte()
-    if (count == 0 || count > LeastPairs.toLong + files) Input.damaged(s"a block of $count keys")
-    if (rice > KeyPair.HashBits) Input.damaged(s"differences of $rice bits")
-    val bits = new BitInput(in.raw(in.remaining))
-    val width = ordinalBits(files)
-    val pairs = new Array[Long](count)
+    val cursor = new KeyCursor(stored, firstHash, files)
+    val pairs = new Array[Long](cursor.count)
     var i = 0
-    while (i < count) {
-      val ordinal = bits.read(width)
-      if (ordinal >= files) Input.damaged(s"data file $ordinal of $files")
-      pairs(i) = ordinal
+    while (cursor.advance()) {
+      pairs(i) = KeyPair.of(cursor.hash, cursor.ordinal)
       i += 1
     }
-    var hash = firstHash
-    i = 0
-    while (i < count) {
-      if (i > 0) hash += bits.zeros().toLong << rice | bits.read(rice)
-      if (hash < 0 || hash >>> KeyPair.HashBits != 0) Input.damaged("a hash that is too large")
-      pairs(i) = KeyPair.of(hash, pairs(i).toInt)
-      if (i > 0 && pairs(i) <= pairs(i - 1)) Input.damaged("keys out of order")
-      i += 1
-    }
-    bits.end()
     pairs
+  }
+
+  /** Adds the data files that hold one of the hashes, which ascend. Reads no further than the last of them. */
+  def find(stored: ByteBuffer, firstHash: Long, files: Int, sought: Array[Long], found: BitSet): Unit = {
+    val cursor = new KeyCursor(stored, firstHash, files)
+    var next = 0
+    while (next < sought.length && cursor.advance()) {
+      while (next < sought.length && sought(next) < cursor.hash) next += 1
+      if (next < sought.length && sought(next) == cursor.hash) found.set(cursor.ordinal)
+    }
+  }
+}
+
+/** The pairs of a stored block, one after the other; fails with a CorruptIndexException if they are damaged. */
+final private class KeyCursor(stored: ByteBuffer, firstHash: Long, files: Int) {
+  private val in = new Input(stored)
+  val count: Int = in.varint()
+  private val rice = in.byte()
+  if (count == 0 || count > KeyBlock.LeastPairs.toLong + files) Input.damaged(s"a block of $count keys")
+  if (rice > KeyPair.HashBits) Input.damaged(s"differences of $rice bits")
+  private val bits = new BitInput(in.raw(in.remaining))
+  private val width = KeyBlock.ordinalBits(files)
+  private var at = -1
+  private var current = firstHash
+  bits.moveTo(count.toLong * width)
+
+  /** Moves to the next pair; returns false, and checks the end of the block, behind the last one. */
+  def advance(): Boolean =
+    if (at == count - 1) {
+      bits.end()
+      false
+    } else {
+      val before = current
+      if (at >= 0) current += bits.zeros().toLong << rice | bits.read(rice)
+      at += 1
+      if (current < 0 || current >>> KeyPair.HashBits != 0) Input.damaged("a hash that is too large")
+      if (at > 0 && (current < before || (current == before && ordinalAt(at) <= ordinalAt(at - 1))))
+        Input.damaged("keys out of order")
+      true
+    }
+
+  def hash: Long = current
+
+  def ordinal: Int = ordinalAt(at)
+
+  private def ordinalAt(pair: Int): Int = {
+    val ordinal = bits.peek(pair.toLong * width) & (1L << width) - 1
+    if (ordinal >= files) Input.damaged(s"data file $ordinal of $files")
+    ordinal.toInt
   }
 }
 
@@ -136,14 +171,16 @@ final private class BitInput(stored: Array[Byte]) {
       .order(ByteOrder.LITTLE_ENDIAN)
   private var position = 0L
 
-  /** At least 57 bits from the position on. */
-  private def peek(): Long = {
-    if (position >>> 3 > stored.length) Input.damaged("the block is cut off")
-    words.getLong((position >>> 3).toInt) >>> (position & 7)
+  def moveTo(bit: Long): Unit = position = bit
+
+  /** At least 57 bits from a position on. */
+  def peek(from: Long): Long = {
+    if (from >>> 3 > stored.length) Input.damaged("the block is cut off")
+    words.getLong((from >>> 3).toInt) >>> (from & 7)
   }
 
   def read(width: Int): Long = {
-    val value = peek() & (1L << width) - 1
+    val value = peek(position) & (1L << width) - 1
     position += width
     value
   }
@@ -151,10 +188,10 @@ final private class BitInput(stored: Array[Byte]) {
   /** Reads zeros and the one behind them; returns the number of zeros. */
   def zeros(): Int = {
     val start = position
-    var word = peek() & BitInput.Whole
+    var word = peek(position) & BitInput.Whole
     while (word == 0) {
       position += BitInput.WholeBits
-      word = peek() & BitInput.Whole
+      word = peek(position) & BitInput.Whole
     }
     position += java.lang.Long.numberOfTrailingZeros(word)
     val found = position - start

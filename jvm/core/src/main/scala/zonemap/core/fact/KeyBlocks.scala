@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.core.fact
 
+import java.nio.{ByteBuffer, ByteOrder}
 import java.util.{Arrays, BitSet, PrimitiveIterator}
 
 import zonemap.core.io.{ByteRange, ByteSource, Checksums, HeapBytes, Input}
@@ -47,7 +48,10 @@ final private[fact] class KeyBlocks(
     needed.foreach { block =>
       val of = next
       while (next < sought.length && blocks(next) == block) next += 1
-      mark(read(block), Arrays.copyOfRange(sought, of, next), found)
+      Input.decoding("keys") {
+        val stored = verified(source.read(starts(block), range(block).length), block)
+        KeyBlock.find(stored, firstHashes(block), pairsOfFile.length, Arrays.copyOfRange(sought, of, next), found)
+      }
     }
     Some(found)
   }
@@ -58,40 +62,23 @@ final private[fact] class KeyBlocks(
     if (at >= 0) at else -at - 2
   }
 
-  private def mark(pairs: Array[Long], sought: Array[Long], found: BitSet): Unit = {
-    var next = 0
-    sought.foreach { hash =>
-      while (next < pairs.length && KeyPair.hashOf(pairs(next)) < hash) next += 1
-      while (next < pairs.length && KeyPair.hashOf(pairs(next)) == hash) {
-        found.set(KeyPair.ordinalOf(pairs(next)))
-        next += 1
-      }
-    }
-  }
-
   private def range(block: Int) = ByteRange(starts(block), Math.toIntExact(starts(block + 1) - starts(block)))
 
-  private def read(block: Int): Array[Long] = decode(block, block + 1)
-
-  /** Decodes neighbouring blocks after one read. */
-  private def decode(from: Int, until: Int): Array[Long] = Input.decoding("keys") {
-    val bytes = source.read(starts(from), Math.toIntExact(starts(until) - starts(from)))
-    val parts = (from until until).map { block =>
-      val start = (starts(block) - starts(from)).toInt
-      val stored = bytes.slice(start, range(block).length).order(java.nio.ByteOrder.LITTLE_ENDIAN)
-      if (Checksums.crc32c(stored) != checksums(block)) Input.damaged("a block of keys: its checksum does not match")
-      KeyBlock.decode(stored, firstHashes(block), pairsOfFile.length)
-    }
-    if (parts.size == 1) parts.head else Array.concat(parts: _*)
+  private def verified(stored: ByteBuffer, block: Int): ByteBuffer = {
+    if (Checksums.crc32c(stored) != checksums(block)) Input.damaged("a block of keys: its checksum does not match")
+    stored
   }
 
   /**
    * All pairs in order, with the new ordinal of each file.
    *
    * @param ordinals the new ordinals, in the order of the old ones; negative to leave a file out
+   * @param readBytes the most bytes that one read has, unless a single block has more
    */
-  def pairs(ordinals: Array[Int]): PrimitiveIterator.OfLong = new PrimitiveIterator.OfLong {
+  def pairs(ordinals: Array[Int], readBytes: Long): PrimitiveIterator.OfLong = new PrimitiveIterator.OfLong {
     private var block = 0
+    private var bytes = ByteBuffer.allocate(0)
+    private var bytesFrom = 0L
     private var decoded = Array.emptyLongArray
     private var at = 0
     advance()
@@ -108,13 +95,24 @@ final private[fact] class KeyBlocks(
     private def advance(): Unit = {
       skip()
       while (at == decoded.length && block < firstHashes.length) {
-        val start = block
+        decoded = decode()
         block += 1
-        while (block < firstHashes.length && starts(block + 1) - starts(start) <= KeyBlocks.ReadBytes) block += 1
-        decoded = decode(start, block)
         at = 0
         skip()
       }
+    }
+
+    private def decode(): Array[Long] = Input.decoding("keys") {
+      if (starts(block + 1) > bytesFrom + bytes.limit()) fetch()
+      val stored = bytes.slice((starts(block) - bytesFrom).toInt, range(block).length)
+      KeyBlock.decode(verified(stored.order(ByteOrder.LITTLE_ENDIAN), block), firstHashes(block), pairsOfFile.length)
+    }
+
+    private def fetch(): Unit = {
+      var until = block + 1
+      while (until < firstHashes.length && starts(until + 1) - starts(block) <= readBytes) until += 1
+      bytesFrom = starts(block)
+      bytes = source.read(bytesFrom, Math.toIntExact(starts(until) - bytesFrom))
     }
 
     private def skip(): Unit =
@@ -127,12 +125,16 @@ private[fact] object KeyBlocks {
   /** In place of the number of keys, of a data file that was read and has no such fact. */
   val NoFact = -1
 
-  /** What a merge reads of one file at once. */
-  private val ReadBytes = 1L << 20
-
   /** Size of the entry of one data file in the head, and of one block, in bytes. */
   private val FileBytes = 20
   private val BlockBytes = 16
+
+  /** A block that has fewer stored bytes than this is rare: it would have less than 16 bits for a pair. */
+  private val LeastBlock = 2 * KeyBlock.LeastPairs
+
+  /** An estimate of the size of the head's part that [[read]] reads; seldom too small. */
+  def headBytes(files: Int, fileBytes: Long): Long =
+    8 + FileBytes.toLong * files + BlockBytes * (fileBytes / LeastBlock + 1)
 
   /** Reads the rest of the head: data files, then blocks. */
   def read(source: ByteSource, in: Input, columnType: ColumnType, dataStart: Long): (Array[FactKey], KeyBlocks) = {

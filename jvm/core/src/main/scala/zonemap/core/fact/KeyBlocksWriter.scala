@@ -3,23 +3,24 @@ package zonemap.core.fact
 
 import java.util.{Arrays, PrimitiveIterator, PriorityQueue}
 
-import zonemap.core.io.{Checksums, Output}
+import zonemap.core.io.{Checksums, Input, Output}
 
 /**
  * Writes sorted pairs as the blocks of [[KeyBlocks]]. Not thread-safe.
  *
  * @param hasFact whether each data file has a fact, in the order of their ordinals
+ * @param write takes the blocks one after the other
  */
-final private[fact] class KeyBlocksWriter(hasFact: Array[Boolean], expectedBytes: Int) {
+final private class KeyBlocksWriter(hasFact: Array[Boolean], write: Array[Byte] => Unit) {
   private val pairsOfFile = hasFact.map(if (_) 0 else KeyBlocks.NoFact)
   private val directory = new Output
-  private val body = new Output(expectedBytes)
   private var blocks = 0
+  private var bytesOfBlocks = 0L
   private var pending = new Array[Long](2 * KeyBlock.LeastPairs)
   private var size = 0
 
   /** Writes all pairs, which come in order; a pair that comes again is written once. */
-  def write(pairs: PrimitiveIterator.OfLong): KeyBlocksWriter = {
+  def writeAll(pairs: PrimitiveIterator.OfLong): KeyBlocksWriter = {
     while (pairs.hasNext) {
       val pair = pairs.nextLong()
       if (size == 0 || pair != pending(size - 1)) {
@@ -37,33 +38,68 @@ final private[fact] class KeyBlocksWriter(hasFact: Array[Boolean], expectedBytes
   private def flush(): Unit = {
     val bytes = KeyBlock.encode(pending, size, pairsOfFile.length)
     directory.long(KeyPair.hashOf(pending(0))).int(bytes.length).int(Checksums.crc32c(bytes))
-    body.raw(bytes)
+    write(bytes)
+    bytesOfBlocks += bytes.length
     blocks += 1
     size = 0
   }
 
-  /** Writes the part of the head that [[KeyBlocks.read]] reads. */
-  def writeHead(head: Output, keys: Seq[FactKey]): Unit = {
-    head.int(keys.size)
-    keys.zip(pairsOfFile).foreach { case (key, pairs) => head.long(key.high).long(key.low).int(pairs) }
-    head.int(blocks).raw(directory.toBytes): Unit
+  /** The part of the head that [[KeyBlocks.read]] reads. */
+  def head(keys: Seq[FactKey]): Array[Byte] = {
+    val out = new Output(64 + directory.size + 20 * keys.size)
+    out.int(keys.size)
+    keys.zip(pairsOfFile).foreach { case (key, pairs) => out.long(key.high).long(key.low).int(pairs) }
+    out.int(blocks).raw(directory.toBytes).toBytes
   }
 
-  def writeBody(out: Output): Unit = out.raw(body.toBytes): Unit
-
-  def bodyBytes: Int = body.size
+  def bodyBytes: Long = bytesOfBlocks
 }
 
-private[fact] object KeyBlocksWriter {
+/**
+ * The keys of many data files as they are stored. The head has the directory of all blocks and is in front of them. So
+ * blocks of more than `mostRetained` bytes are made twice, and memory never has all of them.
+ *
+ * @param keys the data files in the order of their ordinals
+ * @param pairs returns the same pairs, in order, at each call
+ */
+final private[fact] class KeysToWrite(
+    keys: Seq[FactKey],
+    hasFact: Array[Boolean],
+    mostRetained: Long,
+    pairs: () => PrimitiveIterator.OfLong) {
+  private var retained = Vector.empty[Array[Byte]]
+  private val first = {
+    var bytes = 0L
+    new KeyBlocksWriter(
+      hasFact,
+      block => {
+        bytes += block.length
+        retained = if (bytes <= mostRetained) retained :+ block else Vector.empty
+      }).writeAll(pairs())
+  }
 
-  /** @param facts the results of builders, in the order of the ordinals */
-  def ofBuilt(facts: Seq[Array[Byte]]): KeyBlocksWriter = {
-    val pairs = Array.concat(facts.zipWithIndex.map { case (bytes, ordinal) =>
+  val head: Array[Byte] = first.head(keys)
+  def bodyBytes: Long = first.bodyBytes
+
+  /** @throws CorruptIndexException if the pairs are others than before; then what was written must not be used */
+  def writeBody(out: Array[Byte] => Unit): Unit =
+    if (bodyBytes <= mostRetained) retained.foreach(out)
+    else {
+      val again = new KeyBlocksWriter(hasFact, out).writeAll(pairs())
+      if (!again.head(keys).sameElements(head)) Input.damaged("keys that differ from one read to the next")
+    }
+}
+
+private[fact] object KeysToWrite {
+
+  /** @param facts the data files in order, with the results of builders */
+  def ofBuilt(facts: Seq[(FactKey, Array[Byte])]): KeysToWrite = {
+    val pairs = Array.concat(facts.zipWithIndex.map { case ((_, bytes), ordinal) =>
       KeysBuilder.hashes(bytes).map(KeyPair.of(_, ordinal))
     }: _*)
     Arrays.sort(pairs)
-    new KeyBlocksWriter(facts.iterator.map(_.nonEmpty).toArray, 64 + 4 * pairs.length)
-      .write(Arrays.stream(pairs).iterator())
+    val hasFact = facts.iterator.map(_._2.nonEmpty).toArray
+    new KeysToWrite(facts.map(_._1), hasFact, Long.MaxValue, () => Arrays.stream(pairs).iterator())
   }
 
   /** Merges sorted streams. */

@@ -22,11 +22,18 @@ private[zonemap] object Checksums {
   private[core] def crc32c(bytes: Array[Byte]): Int = crc32c(ByteBuffer.wrap(bytes))
 
   /** The content hash of a segment: the first 16 hex digits of its SHA-256. O(bytes). */
-  def contentHash(bytes: Array[Byte]): String = hex(bytes, HashBytes)
+  def contentHash(bytes: Array[Byte]): String = contentHash(Seq(bytes))
+
+  /** The same of bytes in several parts. */
+  def contentHash(parts: Seq[Array[Byte]]): String = {
+    val digest = MessageDigest.getInstance("SHA-256")
+    parts.foreach(digest.update)
+    hex(digest.digest(), HashBytes)
+  }
 
   /** The first `bytes` bytes of the SHA-256 of a text, as two hex digits per byte. */
-  def sha256(text: String, bytes: Int = Sha256Bytes): String = hex(text.getBytes(UTF_8), bytes)
+  def sha256(text: String, bytes: Int = Sha256Bytes): String =
+    hex(MessageDigest.getInstance("SHA-256").digest(text.getBytes(UTF_8)), bytes)
 
-  private def hex(content: Array[Byte], bytes: Int): String =
-    HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(content), 0, bytes)
+  private def hex(digest: Array[Byte], bytes: Int): String = HexFormat.of().formatHex(digest, 0, bytes)
 }

@@ -123,7 +123,7 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
     val sample = FactSample.take(work.unmeasured.flatMap(work.missing).distinct, FactSample.LeastOfTrial)
     val (first, expected) = sampled(table, work, Nil, sample, runner, store)(_ => ())
     try {
-      val facts = first.map(ref => FactFile.open(store.openFacts(ref)))
+      val facts = first.map(store.openFacts(_))
       (estimates(work, expected, started), evaluate(new SampledFacts(sample, facts)))
     } finally store.delete(first.map(ref => s"${store.root}/${ref.relativePath}"))
   }
@@ -194,8 +194,9 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
       written: Seq[FactRef],
       store: IndexStore): (Seq[(FactRequest, Seq[FactRef])], Map[FactRequest, Int]) = {
     val live = work.files.iterator.map(_._1).toSet
+    val isFew = written.iterator.map(_.sizeBytes).sum <= MostWhole
     val readable = work.requests.map { request =>
-      val now = written.filter(isOf(request)).map(ref => ref -> FactFile.open(store.openFacts(ref)))
+      val now = written.filter(isOf(request)).map(ref => ref -> store.openFacts(ref, store.factBytes(ref, isFew)))
       request -> (work.had(request) ++ now).filter(_._2.keysIterator.exists(live))
     }
     val wrong = readable.map { case (request, facts) =>
@@ -303,6 +304,9 @@ private[zonemap] object FactBuild {
 
   /** Distinct values of a column in a file, beyond which the file gets no set of values. */
   val MaxValues = 256
+
+  /** New fact files of more bytes are read part by part, so that they are not all in memory. */
+  private val MostWhole = 256L << 20
 
   /** The facts of a table by what they are called, and their bytes. */
   def describe(table: Table, facts: TableFacts): Seq[(String, Long)] =

@@ -9,8 +9,8 @@ private[fact] object FactJoins {
   /** Files of facts smaller than this are joined, up to about twice the size: each is a request to a remote store. */
   val SmallBytes: Long = 4L << 20
 
-  /** The largest file of keys that joins make: the driver holds it up to four times in memory. */
-  val MostBytes: Long = 128L << 20
+  /** The largest file of keys that joins make: about 1.5 * 10^9 keys, whose join takes the driver some ten minutes. */
+  val MostBytes: Long = 4L << 30
 
   /** A file of keys is joined with smaller ones if it is at most so many times as large as these together. */
   private val Ratio = 2L
@@ -28,9 +28,9 @@ private[fact] object FactJoins {
   }
 
   /**
-   * A look-up of a key reads every file of keys, so all of them are joined, but only with files that are not much
-   * smaller: each join of a key then makes its file larger by half, so a key is written a logarithmic number of times,
-   * and the number of files that are below [[MostBytes]] is logarithmic too.
+   * A look-up of a key makes a request to every file of keys, so all of them are joined, but only with files that are
+   * not much smaller: each join of a key then makes its file larger by half, so a key is written a logarithmic number of
+   * times, and the number of files that are below [[MostBytes]] is logarithmic too.
    */
   private def ofSimilarSize[A](files: Seq[A])(sizeOf: A => Long): Seq[Seq[A]] =
     files

@@ -3,7 +3,7 @@ package zonemap.iceberg.fact
 
 import org.apache.iceberg.Table
 
-import zonemap.core.fact.{FactFile, FactKind}
+import zonemap.core.fact.FactKind
 import zonemap.core.version.FactRef
 import zonemap.iceberg.store.IndexStore
 
@@ -40,7 +40,7 @@ private[fact] object FactSample {
       store: IndexStore): Seq[(FactInput, Int)] = {
     val facts = written
       .filter(ref => ref.kind == request.kind && ref.column == request.column)
-      .map(ref => FactFile.open(store.openFacts(ref)))
+      .map(store.openFacts(_))
     sample.flatMap(file => facts.find(_.has(file.key)).map(found => (file, found.bytesOf(file.key))))
   }
 

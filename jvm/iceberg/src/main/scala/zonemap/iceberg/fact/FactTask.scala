@@ -2,7 +2,6 @@
 package zonemap.iceberg.fact
 
 import zonemap.core.fact.{FactBuilder, FactFile, FactKey}
-import zonemap.core.io.Checksums
 import zonemap.core.version.FactRef
 import zonemap.iceberg.store.IndexStore
 
@@ -64,17 +63,15 @@ private[zonemap] object FactTask {
   /** Writes one fact file. */
   def store(request: FactRequest, facts: Seq[(FactKey, Array[Byte])], store: IndexStore): FactRef = {
     val distinct = facts.toMap.toSeq
-    val bytes = FactFile.encode(request.kind, request.column, request.columnType, distinct)
-    this.store(request, FactFile.Encoded(bytes, distinct.size, distinct.count(_._2.nonEmpty)), store)
+    this.store(request, FactFile.encoded(request.kind, request.column, request.columnType, distinct), store)
   }
 
   def store(request: FactRequest, file: FactFile.Encoded, store: IndexStore): FactRef = {
-    val hash = Checksums.contentHash(file.bytes)
-    val path = store.writeFacts(request.kind, request.column.fieldId, hash, file.bytes)
+    val path = store.writeFacts(request.kind, request.column.fieldId, file)
     FactRef(
       path,
-      hash,
-      file.bytes.length.toLong,
+      file.contentHash,
+      file.sizeBytes,
       request.kind,
       request.column,
       file.files,

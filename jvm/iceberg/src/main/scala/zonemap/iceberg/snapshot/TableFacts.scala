@@ -136,9 +136,9 @@ private[zonemap] final class TableFacts private (
 
   private def load(ref: FactRef): Tried =
     try {
-      val source = store.openFacts(ref)
+      val source = store.factBytes(ref)
       if (source.sizeBytes != ref.sizeBytes) throw new CorruptIndexException("it has another size than recorded")
-      val file = FactFile.open(source)
+      val file = store.openFacts(ref, source)
       if (file.kind != ref.kind || file.column != ref.column)
         throw new CorruptIndexException("it holds facts of another column")
       Opened(source, file, file.keyIndex.map(new ReadableKeys(_, e => tried.put(ref.relativePath, failed(ref, e)))))

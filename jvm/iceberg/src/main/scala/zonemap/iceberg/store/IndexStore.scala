@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.iceberg.store
 
-import java.io.{EOFException, FileNotFoundException, InputStream}
+import java.io.{EOFException, FileNotFoundException, InputStream, OutputStream}
 import java.util.concurrent.ThreadLocalRandom
 
 import scala.jdk.CollectionConverters._
@@ -13,7 +13,7 @@ import org.apache.iceberg.Table
 import org.apache.iceberg.exceptions.NotFoundException
 import org.apache.iceberg.io.{FileIO, SupportsPrefixOperations}
 
-import zonemap.core.fact.FactKind
+import zonemap.core.fact.{FactFile, FactKind}
 import zonemap.core.io.{ByteSource, CorruptIndexException}
 import zonemap.core.version.{FactRef, SegmentRef, StoreNames, VersionFile}
 
@@ -75,22 +75,32 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String, val access
   }
 
   /** Writes one file of facts, under a name that no other writer uses. */
-  def writeFacts(kind: FactKind, fieldId: Int, hash: String, bytes: Array[Byte]): String = {
-    val relativePath = s"${IndexStore.Facts}/${kind.name}/$fieldId/$hash-$newWriter.zmf"
-    write(s"$root/$relativePath", bytes)
+  def writeFacts(kind: FactKind, fieldId: Int, file: FactFile.Encoded): String = {
+    val relativePath = s"${IndexStore.Facts}/${kind.name}/$fieldId/${file.contentHash}-$newWriter.zmf"
+    writing(s"$root/$relativePath")(out => file.writeTo(bytes => out.write(bytes)))
     relativePath
   }
 
   private def newWriter: String = f"${ThreadLocalRandom.current().nextInt()}%08x"
 
   /**
-   * Opens a file of facts. A plan looks up the facts of many data files at once, so a file of facts is fetched whole up
-   * to a larger size than a segment.
+   * The bytes of a file of facts. A plan looks up the facts of many data files at once, so a file of facts is fetched
+   * whole up to a larger size than a segment. Of a file of keys it needs the head and a block for each key.
+   *
+   * @param isWhole whether a small remote file is fetched and retained whole
    */
-  def openFacts(ref: FactRef): ByteSource = {
+  def factBytes(ref: FactRef, isWhole: Boolean = true): ByteSource = {
     folder.check(ref.relativePath)
-    FileIOByteSource.open(io, root, ref.relativePath, ref.sizeBytes, access, Some(IndexStore.WholeFactsBytes))
+    val most = if (ref.kind == FactKind.Keys) IndexStore.WholeKeysBytes else IndexStore.WholeFactsBytes
+    FileIOByteSource.open(io, root, ref.relativePath, ref.sizeBytes, access, Some(if (isWhole) most else 0))
   }
+
+  /** Opens a file of facts; of a file of keys, one read has the whole head. */
+  def openFacts(ref: FactRef, bytes: ByteSource): FactFile =
+    if (ref.kind == FactKind.Keys) FactFile.open(bytes, FactFile.keysHeadBytes(ref.files, bytes.sizeBytes))
+    else FactFile.open(bytes)
+
+  def openFacts(ref: FactRef): FactFile = openFacts(ref, factBytes(ref))
 
   /** Whether a file exists and contains exactly these bytes. */
   def holds(relativePath: String, bytes: Array[Byte]): Boolean =
@@ -223,8 +233,10 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String, val access
 
   private def versionName(snapshotId: Long): String = s"${IndexStore.Versions}/$snapshotId"
 
-  private def write(location: String, bytes: Array[Byte]): Unit =
-    try Using.resource(io.newOutputFile(location).createOrOverwrite())(_.write(bytes))
+  private def write(location: String, bytes: Array[Byte]): Unit = writing(location)(_.write(bytes))
+
+  private def writing(location: String)(use: OutputStream => Unit): Unit =
+    try Using.resource(io.newOutputFile(location).createOrOverwrite())(use)
     catch { case NonFatal(e) => throw new StoreWriteException(root, e) }
 
   /**
@@ -272,6 +284,7 @@ private[zonemap] object IndexStore {
   val Segments = "segments"
   val Facts = "facts"
   private val WholeFactsBytes = 32L << 20
+  private val WholeKeysBytes = 4L << 20
   private val MaxLatestBytes = 64
 
   /** Names of versions that one look at a store lists: two requests for a thousand names, as object stores return them. */

@@ -22,7 +22,10 @@ class FactJoinsTest extends AnyFunSuite {
     assert(sizes(FactKind.Keys, 1, 3 * MB) == Seq(Seq(1, 3 * MB)))
     assert(sizes(FactKind.Keys, 1, 5 * MB) == Seq(Seq(1), Seq(5 * MB)))
     assert(sizes(FactKind.Keys, 5 * MB, 20 * MB, 10 * MB) == Seq(Seq(5 * MB, 10 * MB, 20 * MB)))
-    assert(sizes(FactKind.Keys, 100 * MB, 60 * MB, 60 * MB) == Seq(Seq(100 * MB), Seq(60 * MB, 60 * MB)))
+    assert(sizes(FactKind.Keys, 100 * MB, 60 * MB, 60 * MB) == Seq(Seq(60 * MB, 60 * MB, 100 * MB)))
+    assert(
+      sizes(FactKind.Keys, 3000 * MB, 2000 * MB, 2000 * MB) == Seq(Seq(3000 * MB), Seq(2000 * MB, 2000 * MB)),
+      "of at most 4 GB")
     assert(sizes(FactKind.Keys, 3 * FactJoins.MostBytes, 1) == Seq(Seq(1), Seq(3 * FactJoins.MostBytes)))
   }
 

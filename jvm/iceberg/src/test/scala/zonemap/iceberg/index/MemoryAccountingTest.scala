@@ -234,15 +234,8 @@ class MemoryAccountingTest extends AnyFunSuite with BeforeAndAfterEach with OwnP
     val kind = FactKind.Bloom
     val refs = (1 to 12).map { id =>
       val facts = (0 until 20000).map(k => FactKey.of(path(k), k.toLong) -> Array.fill[Byte](40)(k.toByte))
-      val bytes = FactFile.encode(kind, ColumnId(id), LongType, facts)
-      FactRef(
-        store.writeFacts(kind, id, s"hash$id", bytes),
-        s"hash$id",
-        bytes.length.toLong,
-        kind,
-        ColumnId(id),
-        20000,
-        20000)
+      val file = FactFile.encoded(kind, ColumnId(id), LongType, facts)
+      FactRef(store.writeFacts(kind, id, file), file.contentHash, file.sizeBytes, kind, ColumnId(id), 20000, 20000)
     }
     val held = index()
     held.put(snapshot(1, Nil))

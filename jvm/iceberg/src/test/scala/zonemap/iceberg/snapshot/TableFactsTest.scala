@@ -25,13 +25,13 @@ class TableFactsTest extends AnyFunSuite with OwnProcess {
   private final class Stored(kind: FactKind = FactKind.Values) {
     val io = new MemoryFileIO
     private val store = new IndexStore(io, root, process.access)
-    private val bytes = {
+    private val file = {
       val builder = FactBuilder.of(kind, 1L, 100)
       builder.add(ZoneValues.ofLong(5))
-      FactFile.encode(kind, column, LongType, Seq(FactKey.of("data", 9L) -> builder.build()))
+      FactFile.encoded(kind, column, LongType, Seq(FactKey.of("data", 9L) -> builder.build()))
     }
-    private val path = store.writeFacts(kind, column.fieldId, "hash", bytes)
-    private val ref = FactRef(path, "hash", bytes.length.toLong, kind, column, 1, 1)
+    private val path = store.writeFacts(kind, column.fieldId, file)
+    private val ref = FactRef(path, file.contentHash, file.sizeBytes, kind, column, 1, 1)
     val location = s"$root/$path"
 
     def facts(pauseNanos: Long, contradicts: Boolean = false, named: ColumnId = column): TableFacts =

@@ -93,6 +93,21 @@ class AdviseTest extends AdviceCalls {
     assertClose(row, queries.map(keptFiles).sum, 4)
   }
 
+  test("keys for random keys of many files, and no fact where bounds suffice") {
+    val many = 600
+    val users = createTable(
+      "lake.db.advised_keys",
+      s"SELECT id, concat('u', sha1(CAST(id AS STRING))) AS user_id FROM RANGE(0, ${many * 20}, 1, $many)",
+      None)
+    // of four keys that no file holds, a bloom filter keeps six files each
+    val absent = (0 until 4).map(i => s"SELECT * FROM $users WHERE user_id = 'u8${"5" * i}'")
+    val row = only(advise(users, absent: _*), "fact")
+    assert(text(row, "subject") == "keys(user_id)" && count(row, "files_before") == 4 * many, row)
+    assert(text(row, "statement").contains("keys(user_id)"), row)
+    val ordered = advise(users, (0 until 4).map(i => s"SELECT * FROM $users WHERE id = ${i * 1000 + 7}"): _*)
+    assert(!ordered.exists(text(_, "advice") == "fact"), ordered.mkString("\n"))
+  }
+
   test("facts that are advised together fit into the share that all facts may take") {
     val both = createTable(
       "lake.db.advised_together",
