@@ -131,7 +131,7 @@ def test_a_merge_of_random_keys_reads_only_files_that_hold_one(spark) -> None:
     tables.append(spark, source, [[*rows, ("nobody", -1)]], "user_id STRING, n INT")
     holding = {number // 20 for number in chosen}
     with product.off(spark):
-        found = spark.sql(f"SELECT DISTINCT _file FROM {table} t JOIN {source} s ON t.user_id = s.user_id").collect()
+        found = spark.sql(f"SELECT DISTINCT t._file FROM {table} t JOIN {source} s ON t.user_id = s.user_id").collect()
     assert len(found) == len(holding) and 10 < len(holding) < 30
     mark = len(session.log_lines())
     spark.sql(
