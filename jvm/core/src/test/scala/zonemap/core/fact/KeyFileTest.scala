@@ -31,12 +31,16 @@ class KeyFileTest extends AnyFunSuite with Seeded {
 
   private def hashes(values: Seq[Long]): Array[Long] = values.map(v => FactHashes.ofValue(LongValue(v))).toArray
 
-  /** Whether the data file may hold one of the values. */
-  private def mayHold(file: FactFile, of: FactKey, values: Seq[Long]): Option[Boolean] =
-    file.find(of).map {
-      case keys: KeysOfFile => keys.index.holding(hashes(values)).get.get(keys.ordinal)
+  /** After one look-up: whether a data file may hold one of the values. */
+  private def mayHold(file: FactFile, values: Seq[Long]): FactKey => Option[Boolean] = {
+    val holding = file.keyIndex.get.holding(hashes(values)).get
+    file.find(_).map {
+      case keys: KeysOfFile => holding.get(keys.ordinal)
       case other            => fail(s"$other")
     }
+  }
+
+  private def mayHold(file: FactFile, of: FactKey, values: Seq[Long]): Option[Boolean] = mayHold(file, values)(of)
 
   private def check(file: FactFile, files: Seq[DataFile], rng: Rng): Unit = {
     val all = files.flatMap(_._2).flatten
@@ -46,8 +50,9 @@ class KeyFileTest extends AnyFunSuite with Seeded {
     }
     (0 until 20).foreach { _ =>
       val sought = Seq.fill(rng.int(4))(if (all.nonEmpty && rng.chance(80)) rng.pick(all) else rng.long())
+      val holds = mayHold(file, sought)
       files.foreach { case (key, values) =>
-        assert(mayHold(file, key, sought) == values.map(_.exists(sought.contains)), s"$sought in $values")
+        assert(holds(key) == values.map(_.exists(sought.contains)), s"$sought in $values")
       }
     }
     assert(file.find(key("another")).isEmpty)
@@ -71,9 +76,12 @@ class KeyFileTest extends AnyFunSuite with Seeded {
   test("a key in every file, in more files than a block has pairs") {
     val files = (0 until 10000).map(i => key(i) -> Option(Seq(1L, 2L, 100L + i)))
     val file = open(encoded(files))
-    Seq(1L, 2L).foreach { v => assert(files.forall { case (k, _) => mayHold(file, k, Seq(v)).contains(true) }) }
-    val one = files.filter { case (k, _) => mayHold(file, k, Seq(777L)).contains(true) }
-    assert(one.map(_._1) == Seq(key(677)))
+    def holders(value: Long) = {
+      val holds = mayHold(file, Seq(value))
+      files.map(_._1).filter(holds(_).contains(true))
+    }
+    Seq(1L, 2L).foreach(everywhere => assert(holders(everywhere) == files.map(_._1)))
+    assert(holders(777) == Seq(key(677)))
   }
 
   test("joined files are the file of all live data files") {
