@@ -210,8 +210,9 @@ final private[zonemap] class Segment private (
   /** Whether bytes that were read once can be read again at no cost. */
   def isInMemory: Boolean = container.isInMemory
 
-  /** Whether [[root]] reads nothing for these fields. */
-  def knowsRoots(fieldIds: Set[Int]): Boolean = fieldIds.forall(knownRoot(_).isDefined)
+  /** Whether [[root]] reads nothing for these fields; nothing is read of a field that the segment does not index. */
+  def knowsRoots(fieldIds: Set[Int]): Boolean =
+    fieldIds.forall(id => knownRoot(id).isDefined || !container.has(SectionKey(SectionKind.ColumnHead, id)))
 
   /** Starts fetching the bytes that [[root]] reads for these fields. */
   def prefetchRoots(fieldIds: Set[Int]): Unit =

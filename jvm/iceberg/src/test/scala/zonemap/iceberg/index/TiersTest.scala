@@ -136,6 +136,10 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
     val newest = t.fileCount * 10L
     val (recent, reads) = plan(t, ids(newest - 50, newest), none)
     assert(reads == 0 && recent.report.tier.contains(Tier.Hot) && recent.tasks.size == 5)
+    t.table.load().updateSchema().addColumn("added", Types.LongType.get()).commit()
+    val withAdded = Expressions.and(ids(newest - 50, newest), Expressions.isNull("added"))
+    val (added, addedReads) = plan(t, withAdded, none)
+    assert(addedReads == 0 && added.report.tier.contains(Tier.Hot), "no segment has the column that was added")
     val (everything, some) = plan(t, ids(0, newest), none)
     assert(some > 0 && everything.report.tier.contains(Tier.Both))
     process.tables.shrinkTo(index(t).residentBytes - 1, hotWindowMillis = hour)
