@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from support import commands, session, tables
+from support import commands, loglines, session, tables
 from support.commands import FILES, SOURCE
 from support.session import STOCK
 
@@ -43,6 +43,45 @@ def test_keys_of_every_file_leave_out_none(spark, source) -> None:
     assert set(commands.run_on_twins(spark, twins, statement)) <= {(FILES, FILES)}
 
 
+# The condition of a command on its target alone, with the number of the FILES files that its scan plans.
+BY_FUNCTIONS = {
+    "delete": ("DELETE FROM {t} WHERE id + 1 = 134", 1),
+    "delete by text": ("DELETE FROM {t} WHERE substring(s, 1, 5) = 'k0020' AND d > -1", 1),
+    "delete under or": ("DELETE FROM {t} WHERE id * 2 < 30 OR CAST(id AS STRING) = '395'", 3),
+    "update": ("UPDATE {t} SET d = -5.0, s = concat(s, '!') WHERE id DIV 10 IN (3, 7)", 2),
+    "update a key": ("UPDATE {t} SET id = id + 1000 WHERE abs(id - 200) < 5", 2),
+    "merge": (
+        f"MERGE INTO {{t}} t USING {SOURCE} s ON t.id = s.id AND t.id + 1 < 50 WHEN MATCHED THEN DELETE",
+        5,
+    ),
+    "upsert": (
+        f"""MERGE INTO {{t}} t USING (SELECT id, d FROM {SOURCE} WHERE c = 2 OR id < 30) s
+            ON t.id = s.id AND abs(t.id - 40) < 5 WHEN MATCHED THEN UPDATE SET d = s.d
+            WHEN NOT MATCHED THEN INSERT (id, s, d, m) VALUES (s.id, 'new', s.d, 0)""",
+        2,
+    ),
+    # rows of the target without a match are changed, so all of them are read
+    "not matched by source": (
+        f"""MERGE INTO {{t}} t USING {SOURCE} s ON t.id = s.id AND t.id + 1 < 50
+            WHEN NOT MATCHED BY SOURCE AND t.id + 1 > 390 THEN DELETE""",
+        FILES,
+    ),
+}
+
+
+def test_functions_of_the_target_prune_its_scan(spark, source) -> None:
+    twins = commands.create_twins(spark, "merge-on-read", 3)
+    first = {table: tables.java_table(spark, table).currentSnapshot().snapshotId() for table in twins}
+    for command, (statement, files) in BY_FUNCTIONS.items():
+        mark = len(session.log_lines())
+        commands.run_on_twins(spark, twins, statement)
+        assert loglines.planned(session.log_lines()[mark:], twins[1])[-1] == files, command
+        if command in ("delete", "update"):  # the second run must rewrite the deletion vectors of the first
+            commands.run_on_twins(spark, twins, statement, "*, _row_id, _last_updated_sequence_number")
+        for table, snapshot in first.items():
+            spark.sql(f"CALL lake.system.rollback_to_snapshot('{table}', {snapshot})")
+
+
 @pytest.mark.parametrize("command", NOT_CUT)
 def test_commands_that_are_left_alone(spark, source, command: str) -> None:
     twins = commands.create_twins(spark, "merge-on-read")
@@ -57,10 +96,19 @@ def test_deletion_vectors_are_carried_on(spark, source) -> None:
         commands.run_on_twins(spark, twins, statement, "*, _row_id, _last_updated_sequence_number")
 
 
-@pytest.mark.parametrize("level", ["serializable", "snapshot"])
-def test_a_commit_outside_the_files_read_is_a_conflict_where_it_is_without(spark, source, tmp_path, level) -> None:
+@pytest.mark.parametrize(
+    ("level", "where", "logged"),
+    [
+        ("serializable", f"id IN {KEYS.replace('c = 2', 'c = 2 AND slow(d) < 0')}", "join_keys=id "),
+        ("snapshot", f"id IN {KEYS.replace('c = 2', 'c = 2 AND slow(d) < 0')}", "join_keys=id "),
+        ("serializable", "id DIV 10 = 7 AND slow(d) > 0", "files_kept=1 "),
+    ],
+)
+def test_a_commit_outside_the_files_read_is_a_conflict_where_it_is_without(
+    spark, source, tmp_path, level: str, where: str, logged: str
+) -> None:
     table = commands.create_target(spark, "ours", "merge-on-read", props={"write.delete.isolation-level": level})
-    statement = f"DELETE FROM {table} WHERE id IN {KEYS.replace('c = 2', 'c = 2 AND slow(d) < 0')}"
+    statement = f"DELETE FROM {table} WHERE {where}"
     mark = len(session.log_lines())
 
     def append() -> None:
@@ -72,4 +120,4 @@ def test_a_commit_outside_the_files_read_is_a_conflict_where_it_is_without(spark
     else:
         commands.run_meanwhile(spark, tmp_path, statement, append)
         assert spark.sql(f"SELECT s FROM {table} WHERE id = 40").collect()[0].s == "late"
-    assert any("join_keys=id " in line for line in session.log_lines()[mark:])
+    assert any(logged in line for line in session.log_lines()[mark:])

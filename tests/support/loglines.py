@@ -12,6 +12,12 @@ def fields(line: str) -> dict[str, str]:
     return dict(part.split("=", 1) for part in shlex.split(line.partition(" Zonemap: ")[2]))
 
 
+def planned(lines: Iterable[str], table: str) -> list[int]:
+    """Returns the files of each scan of a table that was planned from the index."""
+    found = [fields(line) for line in lines if " Zonemap: table=" in line and " files_kept=" in line]
+    return [int(line["files_kept"]) for line in found if line["table"] == table]
+
+
 def join_cuts(lines: Iterable[str], table: str | None = None, key: str | None = None) -> list[tuple[int, int]]:
     """Returns the files before and after each pruning by join keys, of all tables and keys unless one is named."""
     return _cuts(lines, "join_keys", table, key)

@@ -66,7 +66,7 @@ public final class ZoneMapTable extends BaseTable {
   }
 
   private ZoneMapTable(PinnedRelation pinned, ScanHints hints, TableOperations operations) {
-    super(operations, pinned.name() + hints.nameSuffix(), pinned.table().reporter());
+    super(operations, pinned.name(), pinned.table().reporter());
     this.pinned = pinned;
     this.hints = hints;
   }
@@ -137,6 +137,15 @@ public final class ZoneMapTable extends BaseTable {
   /** Returns the table with Iceberg's own planning. */
   public BaseTable stock() {
     return pinned.table();
+  }
+
+  /**
+   * Returns the name with a suffix that distinguishes the scans of tables with other hints. Commits have the name
+   * without it, by which upkeep finds the index of their table.
+   */
+  @Override
+  public String name() {
+    return pinned.name() + hints.nameSuffix();
   }
 
   /** Returns the name without the suffix that distinguishes scans. */

@@ -10,7 +10,7 @@ import org.apache.iceberg.types.{Type, TypeUtil}
 
 import zonemap.core.predicate.{ColumnRef, Predicate, True, Unknown}
 import zonemap.core.value.ColumnType
-import zonemap.iceberg.convert.{ExpressionConverter, IcebergValues, PartitionTuples}
+import zonemap.iceberg.convert.{ColumnNames, ExpressionConverter, IcebergValues, PartitionTuples}
 import zonemap.iceberg.report.StockReason
 
 /**
@@ -53,7 +53,8 @@ private[zonemap] final case class BoundScan(
 private[zonemap] object BoundScan {
 
   /**
-   * @param hints bound by field id in the relation's schema; conditions that do not fit the chosen schema are ignored
+   * @param hints bound by field id in the relation's schema; conditions that do not fit the chosen schema, or what the
+   *   scan reads, are ignored
    */
   def of(request: ScanRequest, hints: ScanHints = ScanHints.Empty): Either[StockReason, BoundScan] = {
     val names = referencedNames(request.filter)
@@ -73,7 +74,7 @@ private[zonemap] object BoundScan {
               specs,
               schema,
               ExpressionConverter.convert(request.filter, schema, request.caseSensitive),
-              fitting(hints.conditions, schema),
+              fitting(hints.conditions, schema, request.projection),
               hints.limit.map(limit => limit.copy(filter = proving(limit.filter, schema)))
             )
           }
@@ -116,15 +117,24 @@ private[zonemap] object BoundScan {
   private def hasOneType(id: Int, read: Schema, schema: Schema): Boolean =
     !read.findType(id).isPrimitiveType || read.findType(id) == schema.findType(id)
 
-  /** The predicate without conditions on columns that the schema lacks, or has with a type of another order. */
-  private[zonemap] def fitting(predicate: Predicate, schema: Schema): Predicate = replaceUnfit(predicate, schema, True)
+  /**
+   * The predicate without conditions on columns that the schema lacks, or has with a type of another order, or that the
+   * scan reads under other names than the conditions have.
+   */
+  private[zonemap] def fitting(predicate: Predicate, schema: Schema, read: Schema): Predicate =
+    Predicate.replaced(predicate, column => has(schema, column) && isReadAsNamed(read, column), True)
+
+  /**
+   * False if the scan reads another column under the name of this one: columns of the target of a command can be
+   * renamed between the analysis of the command and its scan (S208).
+   */
+  private def isReadAsNamed(read: Schema, column: ColumnRef): Boolean =
+    if (read.findField(column.fieldId) != null) ColumnNames.of(read, column.id) == column.name
+    else column.mapKey.isEmpty && read.findField(column.name) == null
 
   /** The predicate with `Unknown` instead of conditions that do not fit the schema, so that they prove nothing. */
   private[zonemap] def proving(predicate: Predicate, schema: Schema): Predicate =
-    replaceUnfit(predicate, schema, Unknown("a column that the schema lacks"))
-
-  private def replaceUnfit(predicate: Predicate, schema: Schema, unfit: Predicate): Predicate =
-    Predicate.replaced(predicate, has(schema, _), unfit)
+    Predicate.replaced(predicate, has(schema, _), Unknown("a column that the schema lacks"))
 
   /** Whether the schema has the column, with a type of the same order. */
   private[zonemap] def has(schema: Schema, column: ColumnRef): Boolean =

@@ -31,7 +31,7 @@ private[prune] final class StepCounter(
   private val partitions = new PartitionPruner(id => PartitionPruner.filtersOf(bound.specs(id), request, bound))
 
   private val conditions: Seq[Step] = {
-    def fitting(hint: Predicate) = conjuncts(BoundScan.fitting(hint, bound.schema))
+    def fitting(hint: Predicate) = conjuncts(BoundScan.fitting(hint, bound.schema, request.projection))
     val ofColumns =
       conjuncts(bound.filter).map(p => (p, True: Predicate)) ++
         hints.functions.toSeq.flatMap(fitting).map(p => (True: Predicate, p))

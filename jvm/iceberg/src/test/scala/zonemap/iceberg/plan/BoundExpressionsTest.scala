@@ -8,7 +8,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import zonemap.core.column.ColumnBounds
 import zonemap.core.predicate.{And, ColumnRef, InRanges, Or, Predicate, True, ValueRanges}
 import zonemap.core.rule.{ColumnZone, Match, ZoneMatch}
-import zonemap.core.value.{ColumnType, DateType, IntType, LongType, LongValue, Presence}
+import zonemap.core.value.{BytesValue, ColumnType, DateType, IntType, LongType, LongValue, Presence}
 import zonemap.iceberg.prune.BoundScan
 
 /** Conditions derived from expressions are applied by field id and type, and never prove that all rows match. */
@@ -29,7 +29,32 @@ class BoundExpressionsTest extends AnyFunSuite {
       in(7, LongType) -> True,
       And(Seq(in(1, LongType), in(7, LongType))) -> in(1, LongType),
       Or(Seq(in(1, LongType), in(7, LongType))) -> True
-    ).foreach { case (expressions, fitting) => assert(BoundScan.fitting(expressions, schema) == fitting) }
+    ).foreach { case (expressions, fitting) => assert(BoundScan.fitting(expressions, schema, schema) == fitting) }
+  }
+
+  test("a column that the scan reads under another name tells nothing (S208)") {
+    def read(columns: Types.NestedField*) = new Schema(columns: _*)
+    def column(id: Int, name: String) = Types.NestedField.optional(id, name, Types.LongType.get)
+    val x = in(1, LongType)
+    Seq(
+      read(column(1, "x")) -> x,
+      read() -> x, // only its bounds are asked for
+      read(column(2, "y")) -> x,
+      read(column(1, "old")) -> True,
+      read(column(2, "x")) -> True,
+      read(column(1, "y"), column(2, "x")) -> True
+    ).foreach { case (projection, fitting) => assert(BoundScan.fitting(x, schema, projection) == fitting, projection) }
+  }
+
+  test("a map that the scan reads under another name tells nothing of its keys (S208)") {
+    def map(id: Int, name: String) =
+      Types.NestedField.optional(id, name, Types.MapType.ofOptional(11, 12, Types.StringType.get, Types.LongType.get))
+    val key = BytesValue("a".getBytes)
+    val ofKey = InRanges(ColumnRef(12, LongType, "m['a']", Some(key)), ValueRanges.between(LongValue(3), LongValue(5)))
+    val schema = new Schema(map(3, "m"))
+    Seq(schema -> ofKey, new Schema(map(3, "n")) -> True, new Schema() -> True).foreach { case (projection, fitting) =>
+      assert(BoundScan.fitting(ofKey, schema, projection) == fitting, projection)
+    }
   }
 
   test("a proof for all rows needs the column, with a type of the same order") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.spark.scan
 
+import org.apache.iceberg.spark.source.SparkTable
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, RowLevelWrite}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
@@ -31,18 +32,31 @@ private[zonemap] final class RowLevelSwapRule(tables: PlannableTables) extends R
         for {
           target <- Option(RowLevelTables.target(written.table))
           other <- tables.forCommand(target, written.options)
-          table <- Option(RowLevelTables.withTarget(written.table, other))
-        } yield {
-          def over(relation: DataSourceV2Relation) =
-            SwapRule.marked(relation.copy(table = table), isOurs = other.table().isInstanceOf[ZoneMapTable])
-          val reads = command.transformWithSubqueries {
-            case relation: DataSourceV2Relation if relation.table eq written.table => over(relation)
-          }
-          reads match {
-            case changed: RowLevelWrite => changed.withNewTable(over(written))
-            case _                      => command
-          }
-        }
+          changed <- RowLevelSwapRule.over(command, written, other)(
+            SwapRule.marked(_, isOurs = other.table().isInstanceOf[ZoneMapTable]))
+        } yield changed
       case _ => None
+    }
+}
+
+private[zonemap] object RowLevelSwapRule {
+
+  /**
+   * Returns the command with another target at each place where it reads or writes the one of `written`; `None` if
+   * Iceberg's operation on it would be of another kind. No scan of the command may be planned yet.
+   *
+   * @param changed changes each relation of the new target further
+   */
+  def over(command: RowLevelWrite, written: DataSourceV2Relation, target: SparkTable)(
+      changed: DataSourceV2Relation => DataSourceV2Relation): Option[LogicalPlan] =
+    Option(RowLevelTables.withTarget(written.table, target)).map { table =>
+      def of(relation: DataSourceV2Relation) = changed(relation.copy(table = table))
+      val reads = command.transformWithSubqueries {
+        case relation: DataSourceV2Relation if relation.table eq written.table => of(relation)
+      }
+      reads match {
+        case over: RowLevelWrite => over.withNewTable(of(written))
+        case _                   => command
+      }
     }
 }

@@ -116,6 +116,18 @@ private[zonemap] object ZoneMapRelation extends PredicateHelper {
     }
 
   /**
+   * The relation of the target of a row-level command, if the index plans its scan. Only a rule that runs before the
+   * scan is planned may use it, for conditions that the scan's own plan ignores where its columns have changed since
+   * (S208).
+   */
+  def ofTarget(relation: DataSourceV2Relation): Option[ZoneMapRelation] =
+    for {
+      target <- Option(RowLevelTables.target(relation.table))
+      ours <- Option(target.table()).collect { case table: ZoneMapTable => table }
+      if ReadOptions.readPinnedFiles(relation.options)
+    } yield ZoneMapRelation(relation, target, ours)
+
+  /**
    * The table of a planned scan, which may be the target of a row-level command. Only the plan of the scan has its
    * files and columns: the table may have another snapshot and schema by now (S184). Rules that change what a scan
    * reads match relations of queries, by the pattern of this object.

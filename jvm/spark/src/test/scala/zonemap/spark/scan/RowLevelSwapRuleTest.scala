@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.spark.scan
 
+import java.util.concurrent.ConcurrentLinkedQueue
+
+import scala.jdk.CollectionConverters._
+
 import org.apache.iceberg.{BaseTable, Table}
+import org.apache.iceberg.events.{CreateSnapshotEvent, Listener, Listeners}
 import org.apache.iceberg.expressions.Expression.Operation
 import org.apache.iceberg.spark.source.SparkTable
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, ReplaceData, RowLevelWrite, WriteDelta}
+import org.apache.spark.sql.catalyst.expressions.{EqualTo, Literal, Multiply}
+import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.CommandExecutionMode
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
@@ -13,6 +19,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import zonemap.iceberg.plan.ZoneMapTable
 import zonemap.iceberg.report.{PlanMode, SwapReason}
 import zonemap.spark.SharedSession
+import zonemap.spark.rule.ExpressionRule
 
 /** The targets of row-level commands that RowLevelSwapRule replaces, and what stays Iceberg's. */
 class RowLevelSwapRuleTest extends SharedSession {
@@ -92,6 +99,42 @@ class RowLevelSwapRuleTest extends SharedSession {
       val planned = scans.map(scan => inner(scan.relation)).collect { case ours: ZoneMapTable => ours.lastPlan() }
       assert(planned.map(report => (report.mode, report.kept)) == Seq((PlanMode.Exact, 1L)), mode)
     }
+  }
+
+  private def plannedFiles(optimized: LogicalPlan): Seq[(Long, Long)] =
+    optimized
+      .collect {
+        case scan: DataSourceV2ScanRelation if RowLevelTables.target(scan.relation.table) != null => scan.scan
+      }
+      .flatMap(IcebergScans.report(_))
+      .map(plan => (plan.kept, plan.considered))
+
+  test("a function of the target prunes its scan; the commit has the name of the table (S208)") {
+    val table = target("by_function", "merge-on-read")
+    val names = new ConcurrentLinkedQueue[String]
+    val listener: Listener[CreateSnapshotEvent] = event => names.add(event.tableName()): Unit
+    Listeners.register(listener, classOf[CreateSnapshotEvent])
+    val text = s"UPDATE $table SET s = 'x' WHERE id * 2 = 30"
+    assert(plannedFiles(plans(text)._2) == Seq((1, 5)))
+    val other = s"UPDATE $table SET s = 'x' WHERE id * 2 = 90"
+    val scanned = Seq(text, other).map(each => inner(command(plans(each)._2).table).name())
+    assert(scanned.distinct.size == 2 && scanned.forall(_.startsWith(table)), "other files, other names")
+    sql(text)
+    assert(names.asScala.filter(_.contains("by_function")).toSet == Set(table))
+    withConf("spark.sql.zonemap.expressions.enabled" -> "false")(assert(plannedFiles(plans(text)._2) == Seq((6, 6))))
+  }
+
+  test("a command that reads its target at two places is not pruned by a filter above one of them (S208)") {
+    val table = target("read_twice", "merge-on-read")
+    val swapped = runtime.rowLevelSwapRule(plans(s"UPDATE $table SET s = 'x' WHERE id = 15")._1)
+    def over(query: (LogicalPlan, LogicalPlan) => LogicalPlan) = swapped.transform { case write: WriteDelta =>
+      val read = reads(write).head
+      val id = read.output.find(_.name == "id").get
+      write.copy(query = query(read, Filter(EqualTo(Multiply(id, Literal(2L)), Literal(30L)), read)))
+    }
+    val (once, twice) = (over((_, filter) => filter), over((read, filter) => Union(Seq(filter, read))))
+    assert(inner(command(ExpressionRule(once)).table).name() != table)
+    assert(ExpressionRule(twice) eq twice)
   }
 
   test("switched off: the plan stays, and EXPLAIN has the reason") {
