@@ -70,7 +70,6 @@ class SortEstimateTest extends SharedSession {
       val found = estimates(where)
       assert(found.size == 1, s"$where: one estimate, not $found\n${whyNot(unsorted, where).mkString("\n")}")
       assert(found.head <= 2 * real + 1 && real <= 2 * found.head + 1, s"$where: estimate ${found.head}, really $real")
-      println(s"estimate of a sort: $where: ${found.head}, really $real, unsorted ${keptFiles(unsorted, where)}")
     }
   }
 

@@ -27,9 +27,20 @@ trait PlannedFiles extends SharedSession with AdaptiveSparkPlanHelper {
     kept(frame)
   }
 
-  /** The conditions that do not retain the expected number of files of the table, with the actual numbers. */
-  protected def wrong(table: String, cases: Seq[(String, Int)]): Seq[(String, Int, Seq[Long])] =
+  /**
+   * The conditions that do not retain the expected number of files of the table, with the actual numbers. Compares the
+   * rows of each condition with those that Spark finds among rows that are not in a table.
+   */
+  protected def wrong(table: String, cases: Seq[(String, Int)]): Seq[(String, Int, Seq[Long])] = {
+    val all = withConf("spark.sql.zonemap.enabled" -> "false")(spark.table(table).collectAsList())
+    spark.createDataFrame(all, spark.table(table).schema).createOrReplaceTempView("rows_without_files")
     cases
-      .map { case (condition, files) => (condition, files, checked(s"SELECT * FROM $table WHERE $condition")) }
+      .map { case (condition, files) =>
+        val expected = rows(sql(s"SELECT * FROM rows_without_files WHERE $condition"))
+        val frame = sql(s"SELECT * FROM $table WHERE $condition")
+        assert(rows(frame) == expected, condition)
+        (condition, files, kept(frame))
+      }
       .filter { case (_, files, found) => found != Seq(files.toLong) }
+  }
 }
