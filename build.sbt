@@ -92,10 +92,15 @@ lazy val iceberg = (project in file("jvm/iceberg"))
     libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql)
   )
 
-/** The planner's sources, and those that are written in another way for each minor version of Spark. */
+/**
+ * The planner's sources, and those that are written in another way for each minor version of Spark, or for Spark 4 and 3.
+ * Those of the folder `spark-unpinned` are for runtimes of Iceberg that pin no table before its scan is built.
+ */
 def sourcesFor(minor: String): Seq[Setting[_]] = Seq(
   name := "zonemap-spark",
-  Compile / unmanagedSourceDirectories += sourceDirectory.value / "main" / s"spark-$minor",
+  Compile / unmanagedSourceDirectories ++=
+    (Seq(minor.split('.').head, minor) ++ Some("unpinned").filter(_ => minor != sparkMinor))
+      .map(of => sourceDirectory.value / "main" / s"spark-$of"),
   buildInfoPackage := "zonemap.spark",
   buildInfoObject := "Build",
   buildInfoKeys := Seq[BuildInfoKey](version, "sparkMinor" -> minor)
@@ -123,7 +128,7 @@ def jarOf(artifact: String, minor: String, packages: String*)(modules: ProjectRe
     (Compile / packageSrc / mappings).all(ScopeFilter(inProjects(modules: _*))).value.flatten,
   pomPostProcess := PublishedPom.of(
     organization.value,
-    Seq("spark").filter(_ != artifact).map(other => s"zonemap-$other-${minor}_2.13"),
+    Seq("spark").filter(_ != artifact).map(other => s"zonemap-$other-${minor}_${scalaBinaryVersion.value}"),
     version.value),
   Compile / resourceGenerators += Def.task {
     val license = (Compile / resourceManaged).value / "META-INF" / "LICENSE"
@@ -131,7 +136,7 @@ def jarOf(artifact: String, minor: String, packages: String*)(modules: ProjectRe
     Seq(license)
   }.taskValue,
   assembly / assemblyOption ~= (_.withIncludeScala(false)),
-  assembly / assemblyJarName := s"zonemap-$artifact-${minor}_2.13-${version.value}.jar",
+  assembly / assemblyJarName := s"zonemap-$artifact-${minor}_${scalaBinaryVersion.value}-${version.value}.jar",
   assembly / assemblyRepeatableBuild := true,
   // The default strategy renames licenses.
   assembly / assemblyMergeStrategy := {
@@ -219,15 +224,15 @@ def forSpark40(id: String, module: String): Project =
     .settings(
       sourceDirectory := (ThisBuild / baseDirectory).value / "jvm" / module / "src",
       Test / unmanagedSources := Nil,
-      libraryDependencies ++= Seq(icebergSparkRuntime40, sparkSql40))
+      libraryDependencies ++= Seq(icebergSparkRuntime40, sparkSql40)
+    )
 
 lazy val spark40 = forSpark40("spark40", "spark")
   .enablePlugins(BuildInfoPlugin)
   .dependsOn(iceberg)
   .settings(testSettings, sourcesFor(sparkMinor40))
-  .settings(
-    Test / unmanagedSources := Seq("SharedSession.scala", "scan/PinnedSnapshotsTest.scala")
-      .map(sourceDirectory.value / "test" / "scala" / "zonemap" / "spark" / _))
+  .settings(Test / unmanagedSources := Seq("SharedSession.scala", "scan/PinnedSnapshotsTest.scala")
+    .map(sourceDirectory.value / "test" / "scala" / "zonemap" / "spark" / _))
 
 lazy val insight40 = forSpark40("insight40", "insight")
   .dependsOn(spark40, server % "runtime->compile")
@@ -238,6 +243,44 @@ lazy val ingestSpark40 = forSpark40("ingestSpark40", "ingest-spark")
   .dependsOn(spark40, ingestKafka)
   .settings(jarOf("ingest-spark", sparkMinor40, "ingest")(ingest, ingestKafka))
   .settings(name := "zonemap-ingest-spark")
+
+/**
+ * A module once more, for Spark 3.5 and its Scala. Spark has the part of Scala 2.13's library that the sources use in
+ * `scala-collection-compat`; [[Scala212]] adds the rest.
+ */
+def forSpark35(id: String, module: String): Project =
+  Project(id, file(s"jvm/$module/target/spark-3.5"))
+    .settings(
+      scalaVersion := scalaVersion212,
+      scalacOptions := Seq("-release", "17", "-feature", "-unchecked", "-encoding", "UTF-8"),
+      functionsAsClasses,
+      sourceDirectory := (ThisBuild / baseDirectory).value / "jvm" / module / "src",
+      Compile / sources := Scala212.copies((Compile / sources).value, target.value / "copies"),
+      Test / unmanagedSources := Nil,
+      assembly / test := {},
+      libraryDependencies ++= Seq(icebergSparkRuntime35, sparkSql35)
+    )
+
+lazy val core35 = forSpark35("core35", "core").settings(name := "zonemap-core")
+lazy val iceberg35 = forSpark35("iceberg35", "iceberg").dependsOn(core35).settings(name := "zonemap-iceberg")
+lazy val server35 = forSpark35("server35", "server").dependsOn(iceberg35).settings(name := "zonemap-server")
+lazy val spark35 = forSpark35("spark35", "spark")
+  .enablePlugins(BuildInfoPlugin)
+  .dependsOn(iceberg35)
+  .settings(testSettings, sourcesFor(sparkMinor35))
+  // Spark evaluates functions by the rules of its version, and Iceberg pins tables by those of its runtime.
+  .settings(
+    Test / unmanagedSources :=
+      Seq("spark/src/test/scala/zonemap/spark/SharedSession.scala", "core/src/test/scala/zonemap/core/Seeded.scala")
+        .map((ThisBuild / baseDirectory).value / "jvm" / _) ++
+        (sourceDirectory.value / "test" / "scala" / "zonemap" / "spark" / "expression" * "*.scala").get
+          .filterNot(suite => Seq("StepTest.scala", "TextPartsTest.scala").contains(suite.getName)) :+ // of collations
+        sourceDirectory.value / "test" / "scala" / "zonemap" / "spark" / "scan" / "PinnedSnapshotsTest.scala",
+    Test / sources := Scala212.copies((Test / sources).value, target.value / "test-copies"))
+lazy val insight35 = forSpark35("insight35", "insight")
+  .dependsOn(spark35, server35 % "runtime->compile")
+  .settings(jarOf("spark", sparkMinor35, ofPlanner :+ "compat": _*)(core35, iceberg35, spark35, server35))
+  .settings(name := "zonemap-insight")
 
 /** Tests of the whole: its floors, its state, its reference pages. */
 lazy val house = (project in file("jvm/house"))
@@ -313,4 +356,4 @@ lazy val root = (project in file("."))
 /** Writes the jars of each minor of Spark, with their POMs and sources, into the Maven repository build/maven. */
 addCommandAlias(
   "publishJars",
-  Seq(insight, ingestSpark, insight40, ingestSpark40).map(jar => s"${jar.id}/publish").mkString(";"))
+  Seq(insight, ingestSpark, insight40, ingestSpark40, insight35).map(jar => s"${jar.id}/publish").mkString(";"))

@@ -13,10 +13,11 @@ object Dependencies {
   val icebergVersion: String = sys.props.getOrElse("iceberg.version", listed(sparkMinor))
 
   /** The version of the first runtime for this minor of Spark in dev/jars.txt. */
-  private def listed(minor: String): String = {
-    val runtime = s"org.apache.iceberg:iceberg-spark-runtime-${minor}_2.13:"
+  private def listed(minor: String, scala: String = "2.13"): String = {
+    val runtime = s"org.apache.iceberg:iceberg-spark-runtime-${minor}_$scala:"
     val found = IO.readLines(file("dev/jars.txt")).find(_.startsWith(runtime))
-    found.getOrElse(sys.error(s"Cannot find '$runtime' in dev/jars.txt. Add the runtime to build against."))
+    found
+      .getOrElse(sys.error(s"Cannot find '$runtime' in dev/jars.txt. Add the runtime to build against."))
       .stripPrefix(runtime)
   }
 
@@ -26,6 +27,14 @@ object Dependencies {
   val sparkSql40 = "org.apache.spark" %% "spark-sql" % sparkVersion40 % Provided
   val icebergSparkRuntime40 =
     "org.apache.iceberg" % s"iceberg-spark-runtime-${sparkMinor40}_2.13" % listed(sparkMinor40) % Provided
+
+  /** Spark 3.5 with the Scala of PySpark, with Iceberg's runtime for it. */
+  val scalaVersion212 = "2.12.18"
+  val sparkVersion35 = "3.5.9"
+  val sparkMinor35 = "3.5"
+  val sparkSql35 = "org.apache.spark" % "spark-sql_2.12" % sparkVersion35 % Provided
+  val icebergSparkRuntime35 =
+    "org.apache.iceberg" % s"iceberg-spark-runtime-${sparkMinor35}_2.12" % listed(sparkMinor35, "2.12") % Provided
 
   // The engine we extend; the user's Spark brings it, and with it zstd-jni.
   val sparkSql = "org.apache.spark" %% "spark-sql" % sparkVersion % Provided

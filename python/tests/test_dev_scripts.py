@@ -138,6 +138,10 @@ def test_each_hook_is_one_check_of_make_lint() -> None:
             True,
         ),
         ("scala", "sum.evalContext.evalMode", False),
+        ("scala", "plan.foreachWithSubqueries(f)", False),
+        ("scala", "SparkMinor.foreachWithSubqueries(plan)(f)", True),
+        ("scala", "case Filter(condition, Window(functions, Nil, order, child, _)) => child", False),
+        ("scala", "import org.apache.spark.sql.classic.SparkSession", False),
         ("spark-4.1", "sum.evalContext.evalMode", True),
     ],
 )

@@ -9,7 +9,6 @@ import scala.util.control.NonFatal
 import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
 import org.apache.spark.sql.connector.catalog.Table
-import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
 import org.apache.spark.sql.execution.SparkPlan
 import org.slf4j.LoggerFactory
 
@@ -21,7 +20,7 @@ import org.slf4j.LoggerFactory
  */
 private[zonemap] trait ZoneMapRuntime {
   def install(extensions: SparkSessionExtensions): Unit
-  def procedures: Seq[UnboundProcedure]
+  def procedures: Seq[MinorProcedures.Procedure]
   def explain(plan: SparkPlan): String
 
   /** The table to which a write in a format of a part goes; `None` if no part has this format. */

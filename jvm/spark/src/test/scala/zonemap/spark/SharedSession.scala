@@ -6,11 +6,11 @@ import java.nio.file.Files
 import org.apache.spark.sql.{DataFrame, SparkSession, SparkSessionExtensions}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution}
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.spark.runtime.IcebergRuntime
+import zonemap.spark.scan.SparkMinor.ClassicSession
 
 /** One local session with the extension and a Hadoop catalog `lake`, shared by all suites of this module. */
 trait SharedSession extends AnyFunSuite {

@@ -124,7 +124,7 @@ private[zonemap] object ScanObservation {
       }
 
     private def joinKeys: Seq[ColumnRef] =
-      use.joins.filter(_.prunable).flatMap(_.keys).flatMap(columnOf).distinctBy(_.id)
+      use.joins.filter(_.prunable).flatMap(_.keys).flatMap(key => columnOf(key)).distinctBy(_.id)
 
     private def joinHindrance: Option[Hindrance] =
       use.joins.headOption.filter(_ => joinKeys.isEmpty).map { join =>

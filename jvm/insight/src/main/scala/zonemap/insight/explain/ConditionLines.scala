@@ -6,7 +6,6 @@ import scala.util.control.NonFatal
 import org.apache.iceberg.expressions.{And => IcebergAnd, Expression => IcebergExpression, Expressions}
 import org.apache.iceberg.spark.SparkV2Filters
 import org.apache.spark.sql.catalyst.expressions.{BloomFilterMightContain, DynamicPruning, Expression}
-import org.apache.spark.sql.catalyst.util.V2ExpressionBuilder
 import org.apache.spark.sql.internal.SQLConf
 
 import zonemap.core.predicate._
@@ -15,7 +14,7 @@ import zonemap.iceberg.plan.IndexQuestions
 import zonemap.insight.reason.{ConditionReason, ConditionReasons}
 import zonemap.spark.expression.{ExpressionSql, ExpressionTranslator}
 import zonemap.spark.rule.ExpressionRule
-import zonemap.spark.scan.{SchemaColumns, ZoneMapRelation}
+import zonemap.spark.scan.{SchemaColumns, SparkMinor, ZoneMapRelation}
 
 /**
  * Lists the conditions of a scan's filter: how each one prunes files, or the reason why it does not.
@@ -135,9 +134,7 @@ private[zonemap] final class ConditionLines(
 
   private def formOf(condition: Expression): Option[IcebergExpression] =
     try
-      new V2ExpressionBuilder(condition, true)
-        .buildPredicate()
-        .flatMap(p => Option(SparkV2Filters.convert(p)))
+      SparkMinor.pushed(condition).flatMap(p => Option(SparkV2Filters.convert(p)))
     catch { case NonFatal(_) => None }
 
   private def converted(part: IcebergExpression): Predicate =

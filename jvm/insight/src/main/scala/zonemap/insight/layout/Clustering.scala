@@ -74,7 +74,7 @@ private[zonemap] object Clustering {
       .fields()
       .asScala
       .toSeq
-      .takeWhile(_.transform().isIdentity)
+      .takeWhile(_.transform[Any, Any]().isIdentity)
       .map(field => table.schema().findColumnName(field.sourceId()))
     if (columns.nonEmpty) columns
     else
@@ -105,9 +105,9 @@ private[zonemap] object Clustering {
     throw new IllegalArgumentException(s"Cannot $Verb '$name': $why. $what.")
 
   private def histogram(intervals: FileIntervals): SortedMap[String, Long] =
-    SortedMap.from(intervals.overlaps.depths.groupBy(bucketOf).map { case (bucket, files) =>
+    SortedMap.empty[String, Long] ++ intervals.overlaps.depths.groupBy(bucketOf).map { case (bucket, files) =>
       ("%05d".formatLocal(Locale.ROOT, bucket), files.length.toLong)
-    })
+    }
 
   private val LastSingle = 16
 

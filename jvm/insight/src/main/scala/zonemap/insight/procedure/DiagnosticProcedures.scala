@@ -3,9 +3,9 @@ package zonemap.insight.procedure
 
 import org.apache.iceberg.BaseTable
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.types._
 
+import zonemap.spark.scan.SparkMinor.ClassicSession
 import zonemap.iceberg.report.SqlText
 import zonemap.insight.advice.{ConditionAdvice, ScanObservation}
 import zonemap.insight.explain.{WhyNot, WhyNotRow}

@@ -7,9 +7,10 @@ import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.parser.ParseException
 import org.apache.spark.sql.catalyst.plans.logical.{Call, Command, LogicalPlan, ParsedStatement}
-import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution}
 
+import zonemap.spark.scan.SparkMinor
+import zonemap.spark.scan.SparkMinor.ClassicSession
 import zonemap.spark.ErrorText
 import zonemap.spark.table.IcebergTables
 
@@ -52,7 +53,7 @@ private[zonemap] object ReadQuery {
         "Give a query of the same table without STREAM")
     try query.optimizedPlan: Unit
     catch {
-      case e: SparkThrowable if e.getCondition != null =>
+      case e: SparkThrowable if SparkMinor.conditionOf(e) != null =>
         failed(e.asInstanceOf[Throwable], "Correct the query: running it fails alike")
     }
     query
@@ -60,7 +61,7 @@ private[zonemap] object ReadQuery {
 
   private def nextStep(error: Throwable): String =
     error match {
-      case e: SparkThrowable if e.getCondition == "UNBOUND_SQL_PARAMETER" =>
+      case e: SparkThrowable if SparkMinor.conditionOf(e) == "UNBOUND_SQL_PARAMETER" =>
         "Write the values of its parameters into the text"
       case _ => "Correct the query, and name tables as catalog.namespace.table"
     }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.insight.shadow
 
-import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
-
+import zonemap.spark.scan.SparkMinor.ClassicSession
 import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.metrics.QueryRuns
 

@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 
-import zonemap.spark.scan.{IcebergRelation, SwapRule}
+import zonemap.spark.scan.{IcebergRelation, SparkMinor, SwapRule}
 
 /**
  * A query that shadow mode can run again and compare (SOUNDNESS, S140).
@@ -51,7 +51,7 @@ private[shadow] object Comparable {
 
   private def isOurs(normalized: LogicalPlan): Boolean = {
     var found = false
-    normalized.foreachWithSubqueries {
+    SparkMinor.foreachWithSubqueries(normalized) {
       case relation: DataSourceV2Relation if relation.options.get(SwapRule.Marker) == "true" => found = true
       case _                                                                                 => ()
     }
@@ -60,7 +60,7 @@ private[shadow] object Comparable {
 
   private def tables(plan: LogicalPlan): Seq[SparkTable] = {
     val found = Seq.newBuilder[SparkTable]
-    plan.foreachWithSubqueries {
+    SparkMinor.foreachWithSubqueries(plan) {
       case IcebergRelation(_, table) => found += table
       case _                         => ()
     }

@@ -4,10 +4,10 @@ package zonemap.insight.shadow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
 import org.apache.spark.sql.types._
 
-import zonemap.spark.expression.NestedTypes
+import zonemap.spark.expression.{MinorExpressions, NestedTypes}
+import zonemap.spark.scan.SparkMinor
 
 /**
  * Replaces what depends on the order in which floating-point numbers are added or compared. This order depends on how
@@ -37,7 +37,7 @@ private[shadow] object OrderFree {
   /** Whether the plan makes values whose size depends on a number, which may be another one in place of a sum. */
   def isOfAnySize(plan: LogicalPlan): Boolean = {
     var found = false
-    plan.foreachWithSubqueries { node =>
+    SparkMinor.foreachWithSubqueries(plan) { node =>
       found ||= node.expressions.exists(_.exists {
         case _: StringRepeat | _: StringSpace | _: StringLPad | _: StringRPad | _: ArrayRepeat | _: Sequence => true
         case _: FormatString | _: FormatNumber | _: ArrayInsert | _: BinaryPad                               => true
@@ -53,7 +53,7 @@ private[shadow] object OrderFree {
 
   /** Whether values of the type that compare as equal are the same, except for the sign of a zero of a number itself. */
   def isDistinguished(dataType: DataType): Boolean =
-    isFloating(dataType) || UnsafeRowUtils.isBinaryStable(dataType) && !NestedTypes.contains(dataType)(isFloating)
+    isFloating(dataType) || MinorExpressions.isBinaryStable(dataType) && !NestedTypes.contains(dataType)(isFloating)
 
   /** A number from 0 to 1, because functions of a great number may take long and need much memory. */
   private def hashOf(aggregate: AggregateExpression, child: Expression): Expression = {

@@ -5,10 +5,10 @@ import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.expressions.objects.{Invoke, NewInstance, StaticInvoke}
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types._
 
+import zonemap.spark.expression.MinorExpressions
 import zonemap.spark.scan.{IcebergRelation, PlannableTables, SparkMinor, SparkTables, ZoneMapRelation}
 
 /**
@@ -21,7 +21,7 @@ private[shadow] object RepeatableQuery {
   /** Returns the reason why another run of `plan` may return other rows. */
   def obstacle(plan: LogicalPlan): Option[String] = {
     var found = Option.empty[String]
-    plan.foreachWithSubqueries { node =>
+    SparkMinor.foreachWithSubqueries(plan) { node =>
       if (found.isEmpty) found = ofNode(node).orElse(node.expressions.iterator.flatMap(ofExpression).nextOption())
     }
     found.orElse(plan.output.iterator.flatMap(ofColumn).nextOption())
@@ -29,7 +29,7 @@ private[shadow] object RepeatableQuery {
 
   private def ofNode(node: LogicalPlan): Option[String] =
     node match {
-      case grouped if keys(grouped).exists(key => !UnsafeRowUtils.isBinaryStable(key.dataType)) =>
+      case grouped if keys(grouped).exists(key => !MinorExpressions.isBinaryStable(key.dataType)) =>
         Some(s"${grouped.nodeName} returns any of the texts that are equal in a collation")
       case _: LocalRelation | _: Range | _: OneRowRelation                              => None
       case _: Project | _: Filter | _: SubqueryAlias | _: View | _: ResolvedHint        => None

@@ -3,11 +3,11 @@ package zonemap.insight.shadow
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
+import zonemap.spark.scan.SparkMinor.ClassicSession
 import zonemap.iceberg.report.Survivable
 import zonemap.spark.conf.{ConfEntry, ZoneMapConf}
 import zonemap.spark.scan.{SparkProcess, SwapRule, UnrefreshedExecution}
@@ -110,6 +110,6 @@ private[shadow] object RowCheck {
 
   /** A query execution that reads the snapshots that the plan is pinned to, and no cached data. */
   final class Uncached(session: ClassicSession, plan: LogicalPlan) extends UnrefreshedExecution(session, plan) {
-    override def withCachedData: LogicalPlan = normalized
+    override lazy val withCachedData: LogicalPlan = normalized
   }
 }

@@ -2,9 +2,9 @@
 package zonemap.insight.shadow
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.QueryExecution
 
+import zonemap.spark.scan.SparkMinor.ClassicSession
 import zonemap.core.predicate.False
 import zonemap.iceberg.prune.FileSet
 import zonemap.iceberg.report.{StockReason, Survivable}

@@ -48,8 +48,10 @@ private[server] final case class Reply(status: Int, headers: Seq[(String, String
       val (coding, others) = headers.partition(_._1.equalsIgnoreCase("content-encoding"))
       val isZipped = coding.exists(_._2.equalsIgnoreCase("gzip"))
       val bytes =
-        try (if (isZipped) new GZIPInputStream(body) else body).readNBytes(limits.tableBytes + 1)
-        finally body.close()
+        try {
+          val plain = if (isZipped) new GZIPInputStream(body) else body
+          plain.readNBytes(limits.tableBytes + 1)
+        } finally body.close()
       if (bytes.length > limits.tableBytes)
         throw Refusal.tooLarge("the answer of the catalog", limits.tableBytes.toLong)
       Reply.of(status, if (isZipped) others else headers, edit(bytes))

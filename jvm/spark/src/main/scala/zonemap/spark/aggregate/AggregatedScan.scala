@@ -4,7 +4,7 @@ package zonemap.spark.aggregate
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression, Literal, NamedExpression}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.planning.PhysicalOperation
-import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, Subquery, UnionLoop}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, Subquery}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DoubleType, FloatType}
@@ -13,7 +13,7 @@ import zonemap.core.predicate.ColumnRef
 import zonemap.iceberg.answer.{AggregateQuestion, FileAggregate, GroupKey}
 import zonemap.iceberg.report.AggregateReason
 import zonemap.spark.expression.{ExactTranslator, ExpressionSql, MonotoneKey}
-import zonemap.spark.scan.{Guarded, OtherEngines, ZoneMapRelation}
+import zonemap.spark.scan.{Guarded, OtherEngines, SparkMinor, ZoneMapRelation}
 
 /**
  * An aggregate directly above deterministic projections and filters over a [[ZoneMapRelation]], or over a planned scan
@@ -105,19 +105,20 @@ private[aggregate] object AggregatedScan {
   def mayAnswer(plan: LogicalPlan): Boolean =
     plan match {
       case subquery: Subquery if subquery.correlated => false
-      case _ => !plan.exists(_.isInstanceOf[UnionLoop]) && !OtherEngines.areConfigured(SQLConf.get)
+      case _ => !plan.exists(SparkMinor.isRecursive) && !OtherEngines.areConfigured(SQLConf.get)
     }
 
   /** Matches an aggregate over a relation whose scan is not planned yet, or over a planned scan. */
   def unapply(aggregate: Aggregate): Option[AggregatedScan] =
-    aggregate match {
-      case Aggregate(grouping, _, PhysicalOperation(output, conditions, source), None)
-          if (output ++ conditions ++ grouping).forall(_.deterministic) =>
+    aggregate.child match {
+      case PhysicalOperation(output, conditions, source)
+          if !SparkMinor.hasHint(aggregate) &&
+            (output ++ conditions ++ aggregate.groupingExpressions).forall(_.deterministic) =>
         relationOf(source)
           .map { case (relation, columns, scan) =>
             new AggregatedScan(aggregate, output, conditions, columns, scan, relation)
           }
-          .filter(found => grouping.nonEmpty || found.functions.nonEmpty)
+          .filter(found => aggregate.groupingExpressions.nonEmpty || found.functions.nonEmpty)
       case _ => None
     }
 

@@ -8,6 +8,8 @@ import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan, Stati
 import org.apache.spark.sql.catalyst.plans.logical.statsEstimation.EstimationUtils
 import org.apache.spark.sql.execution.{LocalTableScanExec, SparkPlan, SparkStrategy}
 
+import zonemap.spark.scan.SparkMinor
+
 /**
  * Rows from the index in the place of an aggregate. Unlike a LocalRelation, no rule of Spark replaces this node, so
  * EXPLAIN finds what was answered.
@@ -35,7 +37,7 @@ private[zonemap] object AnsweredRows {
 private[zonemap] object AnsweredRowsStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] =
     plan match {
-      case answered: AnsweredRows => Seq(LocalTableScanExec(answered.output, answered.rows, None))
+      case answered: AnsweredRows => Seq(SparkMinor.localScan(answered.output, answered.rows))
       case _                      => Nil
     }
 }

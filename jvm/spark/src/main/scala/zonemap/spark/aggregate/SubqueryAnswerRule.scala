@@ -34,9 +34,17 @@ private[zonemap] object SubqueryAnswerRule extends Rule[LogicalPlan] {
     if (answered eq plan) plan else Try(ConstantFolding(answered)).getOrElse(plan)
   }
 
-  private val value: PartialFunction[Expression, Expression] = {
-    case subquery @ ScalarSubquery(AnsweredRows(Seq(column), rows), _, _, _, _, _, _)
-        if subquery.children.isEmpty && rows.sizeIs <= 1 && column.dataType == subquery.dataType =>
-      Literal(rows.headOption.map(_.get(0, column.dataType)).orNull, column.dataType)
+  private val value: PartialFunction[Expression, Expression] = { case Answered(value) =>
+    value
+  }
+
+  private object Answered {
+    def unapply(subquery: ScalarSubquery): Option[Literal] =
+      subquery.plan match {
+        case AnsweredRows(Seq(column), rows)
+            if subquery.children.isEmpty && rows.sizeIs <= 1 && column.dataType == subquery.dataType =>
+          Some(Literal(rows.headOption.map(_.get(0, column.dataType)).orNull, column.dataType))
+        case _ => None
+      }
   }
 }

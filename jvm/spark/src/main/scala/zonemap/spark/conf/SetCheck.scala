@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.command.SetCommand
  * it: Iceberg plans its queries, with the reason MALFORMED_CONF.
  */
 private[zonemap] final class SetCheck(confs: Seq[ConfEntry[_]]) extends (LogicalPlan => Unit) {
-  private val known = confs.map(entry => entry.key -> entry).toMap
+  private val known = confs.map(entry => (entry.key, entry: ConfEntry[_])).toMap[String, ConfEntry[_]]
 
   override def apply(plan: LogicalPlan): Unit =
     plan match {

@@ -21,7 +21,7 @@ private[zonemap] object BoundLiteral {
           .map(Literal(_, dataType))
       case BytesValue(bytes) if dataType == StringType =>
         val text = UTF8String.fromBytes(bytes)
-        Option.when(text.isValid)(Literal(text, StringType))
+        Option.when(MinorExpressions.isValid(text))(Literal(text, StringType))
       case _ => None
     }
 }

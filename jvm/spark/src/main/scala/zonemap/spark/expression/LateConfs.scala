@@ -23,7 +23,7 @@ private[expression] object LateConfs {
 
   private val Flags = Seq("true", "false")
 
-  private val known = Seq(
+  private val ofTimes =
     LateConf(
       SQLConf.LEGACY_TIME_PARSER_POLICY.key,
       LegacyBehaviorPolicy.values.toSeq.map(_.toString),
@@ -32,13 +32,17 @@ private[expression] object LateConfs {
         case Cast(child, _: StringType, _, _) => child.dataType == DateType
         case _                                => false
       }
-    ),
+    )
+
+  private val ofCases = MinorExpressions.caseMappingConf.map { key =>
     LateConf(
-      SQLConf.ICU_CASE_MAPPINGS_ENABLED.key,
+      key,
       Flags,
       {
         case _: Upper | _: Lower => true
         case _                   => false
       })
-  )
+  }
+
+  private val known = ofTimes +: ofCases.toSeq
 }

@@ -76,7 +76,7 @@ private[expression] object LocalTime {
       .iterate(rules.nextTransition(Instant.ofEpochSecond(LegacyFrom)))(t => rules.nextTransition(t.getInstant))
       .takeWhile(t => t != null && t.toEpochSecond < LegacyUntil)
       .flatMap(t => Iterator(t.toEpochSecond - 1, t.toEpochSecond))
-    (changes ++ Iterator.range(LegacyFrom, LegacyUntil, Month)).forall(isAlike(rules, legacy, _))
+    (changes ++ Iterator.iterate(LegacyFrom)(_ + Month).takeWhile(_ < LegacyUntil)).forall(isAlike(rules, legacy, _))
   }
 
   private def isAlike(rules: ZoneRules, legacy: TimeZone, second: Long): Boolean =

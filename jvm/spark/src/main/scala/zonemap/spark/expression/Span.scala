@@ -41,7 +41,9 @@ private[expression] final case class Span(
 private[expression] object Span {
 
   /** Thrown where a span is not known, or where Spark may report an error for a row. */
-  object NotKnown extends ControlThrowable("the span of an expression is not known")
+  object NotKnown extends ControlThrowable {
+    override def getMessage: String = "the span of an expression is not known"
+  }
 
   val OnlyNull: Span = Span(null, null, hasValues = false, hasNulls = true, hasNaN = false)
 

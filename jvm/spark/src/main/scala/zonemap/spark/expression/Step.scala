@@ -271,11 +271,10 @@ private[expression] object Step {
 
   /** Returns the first `count` characters, counted by their first bytes as in Spark. */
   def characters(value: BytesValue, count: Int): BytesValue = {
-    val text = org.apache.spark.unsafe.types.UTF8String.fromBytes(value.bytes)
     var at = 0
     var left = count
     while (left > 0 && at < value.bytes.length) {
-      at += org.apache.spark.unsafe.types.UTF8String.numBytesForFirstByte(text.getByte(at))
+      at += MinorExpressions.bytesOfCharacter(value.bytes(at))
       left -= 1
     }
     if (at >= value.bytes.length) value else BytesValue(value.bytes.take(at))

@@ -127,7 +127,7 @@ private[zonemap] final class KeyFilteredScan(
   override def toContinuousStream(checkpoint: String): ContinuousStream = inner.toContinuousStream(checkpoint)
   override def outputPartitioning(): Partitioning = inner.asInstanceOf[SupportsReportPartitioning].outputPartitioning()
 
-  private[join] def scanKeys: Map[String, RuntimeKey] = keys.view.mapValues(_.key).toMap
+  private[join] def scanKeys: Map[String, RuntimeKey] = keys.map { case (name, estimated) => name -> estimated.key }
 
   override def equals(other: Any): Boolean =
     other match {

@@ -29,11 +29,13 @@ private[join] object KeyPlan {
       case Filter(_, child)     => removed(child, key)
       case Project(list, child) => through(list, child, key, conditions)
       // Spark groups -0.0 as 0.0, so below an aggregate a function may get the other zero
-      case Aggregate(_, list, child, _)
-          if (key +: conditions).map(ExpressionSql.below(_, list)).exists(isFunctionOfFloating) =>
-        removed(child, ExpressionSql.below(key, list))
+      case grouped: Aggregate
+          if (key +: conditions)
+            .map(ExpressionSql.below(_, grouped.aggregateExpressions))
+            .exists(isFunctionOfFloating) =>
+        removed(grouped.child, ExpressionSql.below(key, grouped.aggregateExpressions))
       // Spark refuses a column in the output that is not a grouping column
-      case Aggregate(_, list, child, _) => through(list, child, key, conditions)
+      case grouped: Aggregate => through(grouped.aggregateExpressions, grouped.child, key, conditions)
       case unary @ (_: SubqueryAlias | _: View | _: Sort | _: Distinct | _: RepartitionOperation | _: ResolvedHint |
           _: Window) =>
         passed(unary.children.head, key, conditions)

@@ -84,8 +84,8 @@ private[join] object KeyTarget {
           if (isKey(source) && isOf(source, aggregate.groupingExpressions))
             below(aggregate.child, source, Nil).map(c => aggregate.copy(child = c))
           else stop(aggregate, OperatorReason.JoinBetween("an aggregate"))
-        case window @ Window(_, partition, _, child, _) if isPassed(window, child, wanted) && isOf(wanted, partition) =>
-          below(child, wanted, Nil).map(c => window.copy(child = c))
+        case window: Window if isPassed(window, window.child, wanted) && isOf(wanted, window.partitionSpec) =>
+          below(window.child, wanted, Nil).map(c => window.copy(child = c))
         case limit @ WindowGroupLimit(partition, _, _, _, child) if isOf(wanted, partition) =>
           below(child, wanted, Nil).map(c => limit.copy(child = c))
         case unary: UnaryNode

@@ -18,7 +18,7 @@ import zonemap.iceberg.prune.FileSet
 import zonemap.iceberg.report.OperatorReason._
 import zonemap.iceberg.report.{ByteText, OperatorReason}
 import zonemap.spark.expression.{Bare, ExpressionSql}
-import zonemap.spark.scan.{Guarded, OtherEngines, ScanPlaces}
+import zonemap.spark.scan.{Guarded, OtherEngines, ScanPlaces, SparkMinor}
 
 /**
  * Prunes files of one side of a broadcast join by the join keys of the broadcast side, on any column with bounds.
@@ -68,7 +68,7 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
     if (!conf.dynamicPartitionPruningEnabled) Some(JoinSparkConf(SQLConf.DYNAMIC_PARTITION_PRUNING_ENABLED.key))
     else if (!conf.exchangeReuseEnabled) Some(JoinSparkConf(SQLConf.EXCHANGE_REUSE_ENABLED.key))
     else if (OtherEngines.areConfigured(conf)) Some(JoinNotTried("another engine runs the scans"))
-    else if (plan.exists(_.isInstanceOf[UnionLoop])) Some(JoinNotTried("the query is recursive"))
+    else if (plan.exists(SparkMinor.isRecursive)) Some(JoinNotTried("the query is recursive"))
     else None
 
   private def withFilters(join: Join, once: Scan => Boolean, ofDelta: Boolean, known: PrunableScans): LogicalPlan =
@@ -175,7 +175,7 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
 
   private val keysOfBroadcast: KeysOf = (key, of) => {
     CachedRows.mark(of.build)
-    Right(DynamicPruningSubquery(key, of.build, of.all, Seq(of.index), onlyInBroadcast = true))
+    Right(SparkMinor.keysOfBroadcast(key, of.build, of.all, of.index))
   }
 
   /** Spark evaluates the plan for its keys, without DISTINCT: the plan is small, and DISTINCT would need a shuffle. */
@@ -187,8 +187,8 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
 
   /** Predicts the side that Spark will broadcast; `None` if there is none, also because a hint selects another join. */
   private def buildSide(join: Join): Option[BuildSide] =
-    getBroadcastBuildSide(join, hintOnly = true, conf).orElse {
-      if (hintsOtherJoin(join)) None else getBroadcastBuildSide(join, hintOnly = false, conf)
+    SparkMinor.broadcastSide(join, hintOnly = true, conf).orElse {
+      if (hintsOtherJoin(join)) None else SparkMinor.broadcastSide(join, hintOnly = false, conf)
     }
 
   private def hintsOtherJoin(join: Join): Boolean =

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
-import zonemap.spark.scan.{Guarded, OtherEngines, ScanPlaces}
+import zonemap.spark.scan.{Guarded, OtherEngines, ScanPlaces, SparkMinor}
 
 /**
  * Prunes files by conditions with a scalar subquery once Spark has its value: `ts > (SELECT max(ts) FROM mark)`.
@@ -36,8 +36,8 @@ private[zonemap] object RuntimeSubqueryRule extends Rule[LogicalPlan] with Predi
   private def isPossible(plan: LogicalPlan): Boolean =
     conf.adaptiveExecutionEnabled && conf.subqueryReuseEnabled && !plan.isStreaming &&
       !OtherEngines.areConfigured(conf) && !plan.exists {
-        case _: UnionLoop | _: ReplaceData => true
-        case _                             => false
+        case _: ReplaceData => true
+        case node           => SparkMinor.isRecursive(node)
       }
 
   private def filtered(filter: Filter, scan: DataSourceV2ScanRelation, known: PrunableScans): LogicalPlan =

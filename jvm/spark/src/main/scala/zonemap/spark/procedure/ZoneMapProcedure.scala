@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.spark.procedure
 
-import java.util.{Collections, Iterator => JIterator}
-
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, GenericArrayData}
-import org.apache.spark.sql.connector.catalog.procedures.{BoundProcedure, ProcedureParameter, UnboundProcedure}
-import org.apache.spark.sql.connector.read.{LocalScan, Scan}
 import org.apache.spark.sql.types.{DataType, StringType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -16,13 +12,7 @@ import zonemap.iceberg.report.SqlText
 import zonemap.spark.ErrorText
 
 /** A parameter of a procedure. `default` is SQL text; a parameter without a default is required. */
-private[zonemap] final case class Parameter(name: String, dataType: DataType, default: Option[String], doc: String) {
-  def toSpark: ProcedureParameter = {
-    val builder = ProcedureParameter.in(name, dataType).comment(doc)
-    default.foreach(sql => builder.defaultValue(sql))
-    builder.build()
-  }
-}
+private[zonemap] final case class Parameter(name: String, dataType: DataType, default: Option[String], doc: String)
 
 private[zonemap] object Parameter {
 
@@ -118,7 +108,7 @@ private[zonemap] final class Arguments(parameters: Seq[Parameter], input: Intern
 }
 
 /**
- * A procedure of the extension, as an implementation of Spark's interface. It has one signature and returns local rows.
+ * A procedure of the extension.
  *
  * @param output the columns of the returned rows
  * @param body returns the rows, with values in the order of `output`
@@ -129,22 +119,17 @@ private[zonemap] final class ZoneMapProcedure(
     val inputs: Seq[Parameter],
     val output: StructType,
     body: (SparkSession, Arguments) => Seq[Seq[Any]])
-    extends UnboundProcedure
-    with BoundProcedure {
+    extends SparkProcedure {
 
   override def name(): String = procedureName
   override def description(): String = doc
-  override def bind(inputType: StructType): BoundProcedure = this
-  override def parameters(): Array[ProcedureParameter] = inputs.map(_.toSpark).toArray
-  override def isDeterministic: Boolean = false
 
-  override def call(input: InternalRow): JIterator[Scan] = {
+  override protected def rows(input: InternalRow): Array[InternalRow] = {
     val arguments = new Arguments(inputs, input)
     val found =
       try body(SparkSession.active, arguments)
       catch { case e: CorruptIndexException => throw damaged(arguments, e) }
-    val result = found.map(values => InternalRow.fromSeq(values.map(ZoneMapProcedure.internal)))
-    Collections.singleton[Scan](new Rows(result.toArray)).iterator()
+    found.map(values => InternalRow.fromSeq(values.map(ZoneMapProcedure.internal))).toArray
   }
 
   /** The error of a call that reads a damaged part of an index. */
@@ -155,11 +140,6 @@ private[zonemap] final class ZoneMapProcedure(
     new IllegalArgumentException(
       s"Cannot call $procedureName$of: the stored index cannot be used: ${ErrorText.firstLine(error)}. $build builds it anew.",
       error)
-  }
-
-  private final class Rows(result: Array[InternalRow]) extends LocalScan {
-    override def rows(): Array[InternalRow] = result
-    override def readSchema(): StructType = output
   }
 }
 

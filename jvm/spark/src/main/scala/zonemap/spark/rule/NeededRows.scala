@@ -5,6 +5,8 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical._
 
+import zonemap.spark.scan.SparkMinor
+
 /**
  * The input of an operator that depends on no other rows of it than the first ones of an order.
  *
@@ -18,13 +20,14 @@ private[rule] object NeededRows extends PredicateHelper {
   def of(plan: LogicalPlan): Option[NeededRows] =
     plan match {
       case GlobalLimit(IntegerLiteral(rows), child) => ofSort(child, rows.toLong)
-      case Filter(condition, Window(functions, Nil, order, child, _)) if condition.deterministic =>
+      case Filter(condition, window: Window) if window.partitionSpec.isEmpty && condition.deterministic =>
         for {
-          first <- order.headOption
-          rows <- ofRanks(splitConjunctivePredicates(condition), functions)
-        } yield NeededRows(child, first, rows)
-      case Aggregate(Nil, output, child, None) => ofExtremes(output).map(NeededRows(child, _, 1))
-      case _                                   => None
+          first <- window.orderSpec.headOption
+          rows <- ofRanks(splitConjunctivePredicates(condition), window.windowExpressions)
+        } yield NeededRows(window.child, first, rows)
+      case all: Aggregate if all.groupingExpressions.isEmpty && !SparkMinor.hasHint(all) =>
+        ofExtremes(all.aggregateExpressions).map(NeededRows(all.child, _, 1))
+      case _ => None
     }
 
   private def ofSort(plan: LogicalPlan, wanted: Long): Option[NeededRows] =

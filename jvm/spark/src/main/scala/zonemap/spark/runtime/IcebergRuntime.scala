@@ -7,7 +7,6 @@ import org.apache.iceberg.IcebergBuild
 import org.apache.spark.SparkEnv
 import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
 import org.apache.spark.sql.connector.catalog.Table
-import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.internal.{SQLConf, StaticSQLConf}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -15,14 +14,14 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.task.PlannerSelfCheck
 import zonemap.iceberg.upkeep.UpkeepProcess
-import zonemap.spark.{SelfCheck, Versions, ZoneMapCatalog, ZoneMapRuntime}
+import zonemap.spark.{MinorProcedures, SelfCheck, Versions, ZoneMapCatalog, ZoneMapRuntime}
 import zonemap.spark.aggregate.{AnsweredRowsStrategy, MetadataTableRule, SnapshotAggregateRule, SubqueryAnswerRule}
 import zonemap.spark.conf.{DocumentedConfs, SetCheck, UnknownConfs, ZoneMapConf}
 import zonemap.spark.job.SparkJobRunner
 import zonemap.spark.join.{CachedRowsStrategy, StaticJoinRule}
 import zonemap.spark.metrics.{DriverMetrics, QueryRuns}
 import zonemap.spark.part.ZoneMapPart
-import zonemap.spark.procedure.{ProcedureRule, Procedures}
+import zonemap.spark.procedure.Procedures
 import zonemap.spark.rule.{ExpressionRule, LimitRule, TopKRule}
 import zonemap.spark.scan.{
   PrunedScanStrategy,
@@ -70,7 +69,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     registerFactRunner()
     registerCatalog()
     extensions.injectCheckRule(_ => new SetCheck(confs))
-    extensions.injectHintResolutionRule(_ => ProcedureRule)
+    MinorRuntime.install(extensions)
     extensions.injectPlanNormalizationRule(_ => swapRule)
     extensions.injectPlanNormalizationRule(_ => rowLevelSwapRule)
     parts.flatMap(_.normalizationRules).foreach(rule => extensions.injectPlanNormalizationRule(_ => rule))
@@ -91,13 +90,17 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
 
   /**
    * Names the catalog of procedures in the conf of an application with Hive support, unless the user did: Spark runs no
-   * [[ProcedureRule]] in its sessions. Spark installs extensions before it copies this conf into sessions. Without Hive
-   * support the conf is left out, so that a namespace `zonemap` of the current catalog needs no prefix.
+   * hint rule of extensions in its sessions. Spark installs extensions before it copies this conf into sessions. Without
+   * Hive support the conf is left out where such a rule finds the procedures, so that a namespace `zonemap` of the
+   * current catalog needs no prefix.
    */
   private def registerCatalog(): Unit =
-    Option(SparkEnv.get).map(_.conf).filter(_.get(StaticSQLConf.CATALOG_IMPLEMENTATION.key, "") == "hive").foreach {
-      _.setIfMissing(ZoneMapCatalog.Key, classOf[ZoneMapCatalog].getName)
-    }
+    Option(SparkEnv.get)
+      .map(_.conf)
+      .filter { conf =>
+        MinorRuntime.findsProceduresByConf || conf.get(StaticSQLConf.CATALOG_IMPLEMENTATION.key, "") == "hive"
+      }
+      .foreach(_.setIfMissing(ZoneMapCatalog.Key, classOf[ZoneMapCatalog].getName))
 
   /**
    * Lets upkeep read data files with Spark jobs of the default session, looked up when upkeep needs it. The upkeep
@@ -118,7 +121,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
   private def committerSettings: Option[PlannerSettings] =
     ZoneMapConf.read(SQLConf.get, CaseInsensitiveStringMap.empty()).toOption.filter(_.enabled).map(_.planner)
 
-  override def procedures: Seq[UnboundProcedure] = allProcedures
+  override def procedures: Seq[MinorProcedures.Procedure] = allProcedures
   override def writtenTable(session: SparkSession, format: String, name: String): Option[Table] =
     parts.flatMap(_.writtenTable(session, format, name)).headOption
   override def explain(plan: SparkPlan): String =

@@ -13,7 +13,7 @@ import zonemap.spark.conf.UnknownConfs
 import zonemap.spark.join.{RuntimeJoinRule, RuntimeSubqueryRule}
 import zonemap.spark.metrics.{DriverMetrics, QueryRuns}
 import zonemap.spark.part.StartedPart
-import zonemap.spark.scan.{PlannedBefore, SwapRule}
+import zonemap.spark.scan.{PlannedBefore, SparkMinor, SwapRule}
 
 /**
  * Adds the rules of parts, [[AggregateRule]], [[RuntimeSubqueryRule]] and [[RuntimeJoinRule]] to the session's
@@ -48,7 +48,7 @@ private[zonemap] final class RegisterScanRules(
       (parts.flatMap(_.scanRules) ++ Seq(AggregateRule, RuntimeSubqueryRule, RuntimeJoinRule))
         .filterNot(methods.extraOptimizations.contains)
     if (missing.nonEmpty) methods.extraOptimizations ++= missing
-    plan.foreachWithSubqueries {
+    SparkMinor.foreachWithSubqueries(plan) {
       case scan: DataSourceV2ScanRelation => PlannedBefore.mark(scan)
       case relation: DataSourceV2Relation =>
         unknownConfs.check(relation.options.keySet().asScala.filterNot(_.equalsIgnoreCase(SwapRule.Marker)))

@@ -2,7 +2,6 @@
 package zonemap.spark.scan
 
 import scala.jdk.CollectionConverters._
-import scala.jdk.OptionConverters._
 
 import org.apache.iceberg.{BatchScan, FileFormat, FileScanTask}
 import org.apache.iceberg.expressions.Expression
@@ -47,7 +46,7 @@ private[zonemap] object IcebergScans {
     methods.filter(_ => isFilterable(inner)).flatMap { found =>
       found.tasks.invoke(inner): Unit // the plan is complete once its last task is created
       found.below.invoke(inner) match {
-        case ours: ZoneMapBatchScan => ours.planned().toScala
+        case ours: ZoneMapBatchScan => Option(ours.planned().orElse(null))
         case _                      => None
       }
     }

@@ -62,5 +62,5 @@ private[zonemap] object IndexedBatch {
     }
 
   private def groupOf(tasks: Iterable[FileScanTask]): java.util.List[BaseScanTaskGroup[ScanTask]] =
-    java.util.List.of(new BaseScanTaskGroup[ScanTask](tasks.toSeq.map(task => task: ScanTask).asJava))
+    java.util.Collections.singletonList(new BaseScanTaskGroup[ScanTask](tasks.toSeq.map(task => task: ScanTask).asJava))
 }

@@ -4,7 +4,6 @@ package zonemap.spark.scan
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.planning.PhysicalOperation
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.{FilterExec, ProjectExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2ScanRelation, DataSourceV2Strategy}
@@ -24,8 +23,8 @@ private[zonemap] final class PrunedScanStrategy(session: SparkSession, broadcast
 
   private lazy val ofSpark: Option[DataSourceV2Strategy] =
     session match {
-      case classic: ClassicSession => Some(new DataSourceV2Strategy(classic))
-      case _                       => None
+      case classic: SparkMinor.ClassicSession => Some(new DataSourceV2Strategy(classic))
+      case _                                  => None
     }
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] =

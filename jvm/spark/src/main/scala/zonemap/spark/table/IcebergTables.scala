@@ -13,8 +13,8 @@ import org.apache.spark.sql.catalyst.analysis
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
 import org.apache.spark.sql.catalyst.plans.logical.View
 import org.apache.spark.sql.catalyst.util.quoteIfNeeded
-import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 
+import zonemap.spark.scan.SparkMinor.ClassicSession
 import zonemap.iceberg.convert.Indexable
 import zonemap.spark.ErrorText
 

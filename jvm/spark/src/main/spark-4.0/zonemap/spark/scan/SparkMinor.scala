@@ -13,7 +13,7 @@ import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** What is written in another way for each minor version of Spark; here, for Spark 4.0. */
-private[zonemap] object SparkMinor {
+private[zonemap] object SparkMinor extends SparkFour {
 
   /** How Spark's node of a scan joins by storage partitions. */
   type JoinParams = org.apache.spark.sql.execution.datasources.v2.StoragePartitionJoinParams

@@ -2,7 +2,7 @@
 package zonemap.spark.expression
 
 /** Functions of Spark that have another name in each minor version of Spark; here, those of Spark 4.1. */
-private[expression] object MinorExpressions {
+private[zonemap] object MinorExpressions extends FunctionsOfSparkFour {
 
   /** A timestamp plus an interval. */
   type TimestampAddInterval = org.apache.spark.sql.catalyst.expressions.TimestampAddInterval

@@ -16,7 +16,7 @@ import zonemap.iceberg.plan.ZoneMapTable
 /**
  * Copies Iceberg's `SparkTable` and replaces the Iceberg table within it.
  *
- * In Iceberg's runtime for Spark 4.0, a `SparkTable` is pinned by a time travel only. Without one, it reads the current
+ * In Iceberg's runtimes for Spark 4.0 and 3.5, a `SparkTable` is pinned by a time travel only. Without one, it reads the current
  * snapshot of its table, or of its branch, when a scan is built. [[PinRule]] pins the tables that the index plans.
  */
 private[zonemap] object SparkTables {
