@@ -71,11 +71,16 @@ class SlowStoreTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess 
     (result, (System.nanoTime() - started) / 1000000)
   }
 
-  /** Plans within the time limit, and checks that the plan is correct. */
+  /**
+   * Plans within the time limit, and checks that the plan is correct. Where Iceberg plans after all, its own time comes
+   * on top, which differs by a factor of two on a busy machine.
+   */
   private def plan(t: TestTable, atMost: Long, asked: Expression = filter): Planned = {
-    val expected = Planning.stock(t, asked).map(_.file().location()).toSet
+    val (stock, stockMillis) = timed(Planning.stock(t, asked))
     val (planned, millis) = timed(Planning.ours(t, asked, settings))
-    assert(planned.paths == expected && millis <= atMost, s"${planned.mode} in $millis ms")
+    val limit = atMost + (if (planned.reason.isEmpty) 0 else 2 * stockMillis)
+    assert(planned.paths == stock.map(_.file().location()).toSet)
+    assert(millis <= limit, s"${planned.mode} in $millis ms, Iceberg in $stockMillis ms")
     planned
   }
 
