@@ -57,6 +57,7 @@ private[zonemap] object FactEvaluator {
 
   private def keyed(node: FactNode): Seq[KeyCondition] = node match {
     case any: AnyExcludes                                           => any.nodes.flatMap(keyed)
+    case element: ElementExcludes                                   => keyed(element.node)
     case alone: LeafExcludes if alone.kinds.contains(FactKind.Keys) => Seq(new KeyCondition(alone.column, alone.leaf))
     case _                                                          => Nil
   }
@@ -92,6 +93,7 @@ final private class FactEvaluatorBuilder(known: Set[(ColumnId, FactKind)], work:
       Option.when(nodes.exists(_._2.isDefined))(new AllExclude(nodes))
     case leaf: Leaf                                          => ofColumn(leaf.column.id, Seq(leaf)).headOption
     case evaluated: Evaluated                                => Some(new ConditionExcludes(evaluated, known))
+    case AnyElement(condition)                               => compile(condition).map(new ElementExcludes(_))
     case True | False | Unknown(_) | CompareColumns(_, _, _) => None
   }
 
@@ -155,6 +157,17 @@ final private class AllExclude(nodes: Seq[(Predicate, Option[FactNode])]) extend
     nodes.forall { case (predicate, node) =>
       byBounds(predicate) == Match.None || node.exists(_.excludes(facts, byBounds))
     }
+}
+
+/**
+ * A condition on an element of lists or maps: proven if no element of the file meets it. Leaves about one column in two
+ * such conditions stay apart, because two elements of one row may meet them. Bounds are those of whole columns.
+ */
+final private class ElementExcludes(val node: FactNode) extends FactNode {
+  override val wanted: Set[(ColumnId, FactKind)] = node.wanted
+
+  override def excludes(facts: FactLookup, byBounds: Predicate => Match): Boolean =
+    node.excludes((column, kind) => facts.find(column, kind), _ => Match.Some)
 }
 
 /**

@@ -3,7 +3,19 @@ package zonemap.core.eval
 
 import zonemap.core.column.{Bitmap, Blocks, ColumnRoot}
 import zonemap.core.kernel._
-import zonemap.core.predicate.{And, ColumnRef, CompareColumns, Evaluated, False, Leaf, Or, Predicate, True, Unknown}
+import zonemap.core.predicate.{
+  And,
+  AnyElement,
+  ColumnRef,
+  CompareColumns,
+  Evaluated,
+  False,
+  Leaf,
+  Or,
+  Predicate,
+  True,
+  Unknown
+}
 import zonemap.core.rule.{ColumnZone, LeafRule, Match, ZoneMatch}
 import zonemap.core.segment.Segment
 
@@ -56,11 +68,11 @@ private[zonemap] object SegmentEvaluator {
 
   private def compile(segment: Segment, predicate: Predicate, scratch: ZoneBuffer): EvaluationNode =
     predicate match {
-      case True                         => new ConstantNode(segment.rows, Match.All)
-      case False                        => new ConstantNode(segment.rows, Match.None)
-      case Unknown(_) | Evaluated(_, _) => new ConstantNode(segment.rows, Match.Some)
-      case And(children)                => new AndNode(children.map(compile(segment, _, scratch)))
-      case Or(children)                 => new OrNode(children.map(compile(segment, _, scratch)))
+      case True                                         => new ConstantNode(segment.rows, Match.All)
+      case False                                        => new ConstantNode(segment.rows, Match.None)
+      case Unknown(_) | Evaluated(_, _) | AnyElement(_) => new ConstantNode(segment.rows, Match.Some)
+      case And(children)                                => new AndNode(children.map(compile(segment, _, scratch)))
+      case Or(children)                                 => new OrNode(children.map(compile(segment, _, scratch)))
       case leaf: Leaf =>
         val evaluator = for {
           column <- columnOf(segment, leaf.column)

@@ -58,6 +58,12 @@ final private[zonemap] case class Evaluated(columns: Seq[ColumnRef], condition: 
   require(columns.nonEmpty, "A condition without columns needs no values.")
 }
 
+/**
+ * Some element of a list, or some key or value of a map, meets the condition. The columns of the element have a value
+ * for each element of a row. Bounds tell nothing about it, and it is never proven for a file.
+ */
+final private[zonemap] case class AnyElement(condition: Predicate) extends Predicate
+
 /** A condition on one column. */
 sealed private[zonemap] trait Leaf extends Predicate {
   def column: ColumnRef
@@ -151,6 +157,14 @@ private[zonemap] object Predicate {
   /** Returns all columns in the predicate, each once, in the order in which they first occur. */
   def columns(predicate: Predicate): Seq[ColumnRef] = mentioned(predicate).distinct.toSeq
 
+  /** Whether some column of the predicate has a value for each element of a row. */
+  def isOfElements(predicate: Predicate): Boolean = predicate match {
+    case And(children) => children.exists(isOfElements)
+    case Or(children)  => children.exists(isOfElements)
+    case AnyElement(_) => true
+    case _             => false
+  }
+
   /** Returns the predicate, simplified, with `unfit` instead of each condition on a column that does not fit. */
   def replaced(predicate: Predicate, fits: ColumnRef => Boolean, unfit: Predicate): Predicate = {
     def fit(node: Predicate): Predicate = node match {
@@ -168,6 +182,7 @@ private[zonemap] object Predicate {
 
     case CompareColumns(left, _, right) => Iterator(left, right)
     case Evaluated(columns, _)          => columns.iterator
+    case AnyElement(condition)          => mentioned(condition)
 
     case True | False | Unknown(_) => Iterator.empty
   }

@@ -25,6 +25,7 @@ private[predicate] object PredicateText {
       Seq(s"${op.code}columns", column(left), column(right)).mkString("(", " ", ")")
     case Evaluated(columns, condition) =>
       ("evaluated" +: columns.map(column) :+ condition.digest).mkString("(", " ", ")")
+    case AnyElement(condition) => s"(anyelement ${canonical(condition)})"
   }
 
   private def column(column: ColumnRef): String = {
@@ -66,6 +67,7 @@ private[predicate] object PredicateText {
 
     case CompareColumns(left, op, right) => s"${left.name} ${op.symbol} ${right.name}"
     case Evaluated(_, condition)         => condition.text
+    case AnyElement(condition)           => s"ANY ELEMENT WITH (${describe(condition)})"
   }
 
   private def nested(predicate: Predicate): String = predicate match {

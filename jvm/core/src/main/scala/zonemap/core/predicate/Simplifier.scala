@@ -29,6 +29,11 @@ private[predicate] object Simplifier {
         }
         .distinct
       if (flat.contains(True)) True else disjunction(joinRanges(flat, _ union _).filter(_ != False))
+    case AnyElement(condition) =>
+      apply(condition) match {
+        case known @ (True | False) => known
+        case other                  => AnyElement(other)
+      }
     case other => other
   }
 

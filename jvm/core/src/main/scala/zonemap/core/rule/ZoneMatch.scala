@@ -2,7 +2,19 @@
 package zonemap.core.rule
 
 import zonemap.core.column.ColumnBounds
-import zonemap.core.predicate.{And, ColumnRef, CompareColumns, Evaluated, False, Leaf, Or, Predicate, True, Unknown}
+import zonemap.core.predicate.{
+  And,
+  AnyElement,
+  ColumnRef,
+  CompareColumns,
+  Evaluated,
+  False,
+  Leaf,
+  Or,
+  Predicate,
+  True,
+  Unknown
+}
 import zonemap.core.value.{ColumnType, Presence, UuidOrder, UuidType}
 
 /** The type and bounds of one column in one zone. */
@@ -20,12 +32,12 @@ private[zonemap] trait ZoneStats {
 private[zonemap] object ZoneMatch {
 
   def evaluate(predicate: Predicate, stats: ZoneStats): Match = predicate match {
-    case True                         => Match.All
-    case False                        => Match.None
-    case Unknown(_) | Evaluated(_, _) => Match.Some
-    case And(children)                => Match.and(children.iterator.map(evaluate(_, stats)))
-    case Or(children)                 => Match.or(children.iterator.map(evaluate(_, stats)))
-    case leaf: Leaf                   => zoneOf(leaf.column, stats).fold[Match](Match.Some)(evaluate(leaf, _))
+    case True                                         => Match.All
+    case False                                        => Match.None
+    case Unknown(_) | Evaluated(_, _) | AnyElement(_) => Match.Some
+    case And(children)                                => Match.and(children.iterator.map(evaluate(_, stats)))
+    case Or(children)                                 => Match.or(children.iterator.map(evaluate(_, stats)))
+    case leaf: Leaf => zoneOf(leaf.column, stats).fold[Match](Match.Some)(evaluate(leaf, _))
 
     case CompareColumns(left, op, right) =>
       val zones = for (l <- zoneOf(left, stats); r <- zoneOf(right, stats)) yield (l, r)

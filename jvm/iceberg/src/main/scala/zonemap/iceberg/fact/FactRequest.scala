@@ -6,7 +6,7 @@ import scala.util.Try
 
 import org.apache.iceberg.Table
 import org.apache.iceberg.types.{Type, TypeUtil}
-import org.apache.iceberg.types.Types.NestedField
+import org.apache.iceberg.types.Types.{MapType, NestedField}
 
 import zonemap.core.fact.FactKind
 import zonemap.core.predicate.ColumnId
@@ -72,18 +72,24 @@ private[zonemap] object FactRequest {
       val (column, valueType) = text match {
         case FactText.MapKey(map, key) => ofKey(find(map), key)
         case name =>
-          val field = find(FactText.bare(name))
+          val field = elementOf(find(FactText.bare(name)))
           if (isPartitionValue(field))
             refuse("it is a partition column with one value in each file", "Iceberg prunes partitions by it")
+          if (isOmitted(field))
+            refuse(
+              "readers of this column alone can omit values of it",
+              "Name a field without a default, or the keys of a map whose keys and values are of simple types"
+            )
           (ColumnId(field.fieldId()), field.`type`())
       }
       val columnType = IcebergValues
         .columnType(valueType)
         .filter(isReadable)
-        .filter(_ => isReached(column.fieldId, column.mapKey.isDefined))
+        .filter(_ => isReached(column.fieldId))
         .getOrElse(refuse(
-          s"a column of type $valueType or within a list has no facts",
-          "Name a column, a field of a struct or a key of a map, such as tags['type'], of a simple type"
+          s"a column of type $valueType or within two lists or maps has no facts",
+          "Name a column, a field of a struct, a list, a key of a map, such as tags['type'], or the keys or values of " +
+            "a map, such as tags.key, of a simple type"
         ))
       if (kind == FactKind.NGrams && columnType != StringType)
         refuse(s"it is of type ${columnType.text}", "Name a string column")
@@ -99,6 +105,10 @@ private[zonemap] object FactRequest {
 
     private def find(name: String): NestedField =
       ColumnNames.find(schema, name).getOrElse(refuse("the table has no such column", s"Name one of $names"))
+
+    /** The elements, if the field is a list. */
+    private def elementOf(field: NestedField): NestedField =
+      if (field.`type`().isListType) field.`type`().asListType().fields().get(0) else field
 
     private def ofKey(field: NestedField, key: ZoneValue): (ColumnId, Type) = {
       if (!field.`type`().isMapType) refuse(s"${field.name()} is not a map", "Name the column without a key")
@@ -122,15 +132,32 @@ private[zonemap] object FactRequest {
         case _                                              => true
       }
 
-    /** Whether all parents of the field are structs, apart from the map of which the field is the value. */
-    private def isReached(fieldId: Int, isMapValue: Boolean): Boolean = {
+    /** Whether all parents of the field are structs, apart from one list or map. */
+    private def isReached(fieldId: Int): Boolean =
+      parentsOf(fieldId).count(id => !schema.findType(id).isStructType) <= 1
+
+    /** The ids of the fields in which a field lies, the innermost first. */
+    private def parentsOf(fieldId: Int): Seq[Int] = {
       val parents = TypeUtil.indexParents(schema.asStruct())
-      val above = Iterator
-        .iterate(Option(parents.get(Integer.valueOf(fieldId))))(_.flatMap(id => Option(parents.get(id))))
+      Iterator
+        .iterate(Option(parents.get(fieldId)))(_.flatMap(id => Option(parents.get(id))))
         .takeWhile(_.isDefined)
         .flatten
-      above.drop(if (isMapValue) 1 else 0).forall(id => schema.findType(id).isStructType)
+        .map(_.intValue)
+        .toSeq
     }
+
+    /**
+     * Whether a file can have values of a field of elements that readers of this field alone do not return. They can
+     * omit all structs of a list or map if the file lacks the fields that they read of them. They cannot read a part of
+     * a key.
+     */
+    private def isOmitted(field: NestedField): Boolean =
+      parentsOf(field.fieldId()).map(schema.findType(_)).find(!_.isStructType).exists {
+        case map: MapType if map.keyId() == field.fieldId()                   => !map.valueType().isPrimitiveType
+        case map: MapType if parentsOf(field.fieldId()).contains(map.keyId()) => true
+        case _                                                                => field.initialDefault() != null
+      }
 
     /**
      * Readers take the value of an identity partition column from the file's partition tuple; the file may contain

@@ -47,6 +47,7 @@ private[advice] object FactNeed {
     predicate match {
       case And(children)                          => children.flatMap(kindsOf).toSet
       case Or(children)                           => children.flatMap(kindsOf).toSet
+      case AnyElement(condition)                  => kindsOf(condition)
       case Evaluated(_, _)                        => Set(FactKind.Values)
       case _: Contains                            => Set(FactKind.NGrams, FactKind.Values)
       case In(_, _) | Compare(_, CompareOp.Eq, _) => ofPoints

@@ -8,7 +8,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.unsafe.types.UTF8String
 
 import zonemap.core.fact.FactKind
-import zonemap.core.predicate.{And, ColumnRef, Evaluated, NotNull, Or, Predicate, True}
+import zonemap.core.predicate.{And, AnyElement, ColumnRef, Evaluated, NotNull, Or, Predicate, True}
 import zonemap.iceberg.answer.TopK
 import zonemap.iceberg.report.OperatorReason
 import zonemap.insight.explain._
@@ -87,6 +87,7 @@ private[zonemap] object ScanObservation {
       predicate match {
         case And(children)                                => And(children.map(detached))
         case Or(children)                                 => Or(children.map(detached))
+        case AnyElement(condition)                        => AnyElement(detached(condition))
         case Evaluated(columns, found: CatalystCondition) => Evaluated(columns, found.under(settings))
         case other                                        => other
       }

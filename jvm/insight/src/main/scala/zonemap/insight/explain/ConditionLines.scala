@@ -187,6 +187,7 @@ private[zonemap] object ConditionLines {
       case And(children)    => children.flatMap(evaluatedOf)
       case Or(children)     => children.flatMap(evaluatedOf)
       case found: Evaluated => Seq(found)
+      case AnyElement(of)   => evaluatedOf(of)
       case _                => Nil
     }
 

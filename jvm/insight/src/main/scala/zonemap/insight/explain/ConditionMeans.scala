@@ -28,6 +28,7 @@ private[explain] final class ConditionMeans(relation: PinnedRelation, isOfFiles:
       case leaf: Leaf if meansOf(leaf).isEmpty                 => Seq(leaf.column)
       case CompareColumns(left, _, right)                      => Seq(left, right).filter(ofColumn(_).isEmpty)
       case Evaluated(columns, _) if meansOf(predicate).isEmpty => columns
+      case AnyElement(_) if meansOf(predicate).isEmpty         => Predicate.columns(predicate)
       case _                                                   => Nil
     }).distinct
 
@@ -41,6 +42,7 @@ private[explain] final class ConditionMeans(relation: PinnedRelation, isOfFiles:
       case leaf: Contains        => ofFacts(leaf, leaf.column)
       case leaf: Leaf            => ofColumn(leaf.column) ++ ofFacts(leaf, leaf.column)
       case Evaluated(columns, _) => columns.flatMap(c => ofColumn(c) ++ ofFacts(predicate, c))
+      case AnyElement(_)         => Predicate.columns(predicate).distinctBy(_.id).flatMap(ofFacts(predicate, _))
       case CompareColumns(left, _, right) =>
         val each = Seq(left, right).map(ofColumn)
         if (each.exists(_.isEmpty)) Nil else each.flatten

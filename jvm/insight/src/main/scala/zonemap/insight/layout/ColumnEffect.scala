@@ -109,8 +109,8 @@ private[zonemap] object ColumnEffect {
   /** The only column of a predicate, if it has bounds of its own. */
   def single(predicate: Predicate): Option[ColumnRef] =
     Predicate.columns(predicate).distinctBy(_.id) match {
-      case Seq(one) if one.mapKey.isEmpty => Some(one)
-      case _                              => None
+      case Seq(one) if one.mapKey.isEmpty && !Predicate.isOfElements(predicate) => Some(one)
+      case _                                                                    => None
     }
 
   /** The values for which a predicate on one column is TRUE; `None` if they are not a small number of ranges. */

@@ -8,15 +8,25 @@ import org.apache.spark.sql.catalyst.expressions.{LessThanOrEqual, Literal, Not,
 import org.apache.spark.sql.types.{BooleanType, DataType, DoubleType, FloatType, IntegerType, LongType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
 
-import zonemap.core.predicate.{ColumnRef, CompareColumns, CompareOp, Contains, False, Predicate, True, ValueRanges}
+import zonemap.core.predicate.{
+  AnyElement,
+  ColumnRef,
+  CompareColumns,
+  CompareOp,
+  Contains,
+  False,
+  Predicate,
+  True,
+  ValueRanges
+}
 import zonemap.core.value.{BytesValue, ColumnType, ZoneValue}
 
 /** The columns of a relation with bounds or facts in the index. */
 private[zonemap] trait ColumnResolver {
 
   /**
-   * Returns the column of an attribute, of a field of a struct in an attribute, or of the value of a map's key. Returns
-   * None for other expressions, and for columns without bounds or facts in Spark's order.
+   * Returns the column of an attribute, of a field of a struct in an attribute, of the value of a map's key, or of an
+   * element. Returns None for other expressions, and for columns without bounds or facts in Spark's order.
    */
   def column(expression: Expression): Option[ColumnRef]
 
@@ -90,7 +100,24 @@ private[zonemap] final class ExpressionTranslator(columns: ColumnResolver) {
       case If(_, _, _) | CaseWhen(_, _) | Coalesce(_)            => rowsOf(condition, truth(outcome))
       case Bare(_)                                               => rowsOf(condition, truth(outcome))
       case c: BinaryComparison if !c.isInstanceOf[EqualNullSafe] => ofColumns(c, outcome)
-      case _ => both(untold(), if (outcome) containing(TextParts.whenTrue(condition)) else True)
+      case _ =>
+        val parts = if (outcome) containing(TextParts.whenTrue(condition)) else True
+        both(untold(), both(parts, anyElement(ElementConditions.when(condition, outcome))))
+    }
+
+  /** Whether the condition on an element is being translated. */
+  private var isInElement = false
+
+  private def anyElement(found: Option[Expression]): Predicate =
+    found.fold[Predicate](True)(condition => anyElement(when(condition, outcome = true)))
+
+  /** Elements of elements are not translated: two variables of lambdas that are elements of one list differ. */
+  private def anyElement(translated: => Predicate): Predicate =
+    if (isInElement) True
+    else {
+      isInElement = true
+      try AnyElement(translated)
+      finally isInElement = false
     }
 
   private def containing(parts: Option[TextParts]): Predicate =
@@ -118,7 +145,7 @@ private[zonemap] final class ExpressionTranslator(columns: ColumnResolver) {
       left <- columns.column(unwidened(comparison.left))
       right <- columns.column(unwidened(comparison.right))
       if ColumnType.comparable(left.columnType, right.columnType)
-      if left.mapKey.isEmpty && right.mapKey.isEmpty
+      if !isInElement && left.mapKey.isEmpty && right.mapKey.isEmpty
     } yield (comparison, outcome) match {
       case (_: LessThan, true) | (_: GreaterThanOrEqual, false) => CompareColumns(left, CompareOp.Lt, right)
       case (_: LessThanOrEqual, true) | (_: GreaterThan, false) => CompareColumns(left, CompareOp.LtEq, right)
@@ -209,7 +236,11 @@ private[zonemap] final class ExpressionTranslator(columns: ColumnResolver) {
             if (!s.isExact || (arguments.ranges.isEverything && !wanted.ranges.isEverything)) doubts += 1
             rowsOf(s.child, arguments)
           }
-          both(told, containing(TextParts.whenIn(function, wanted)))
+          val ofElements = function match {
+            case ElementConditions.Item(element) if !wanted.nulls => anyElement(rowsOf(element, wanted))
+            case _ => anyElement(ElementConditions.whenIn(function, wanted))
+          }
+          both(told, both(containing(TextParts.whenIn(function, wanted)), ofElements))
       }
 
   private def exhausted(): Boolean = {
@@ -256,7 +287,7 @@ private object ExpressionTranslator {
 private[zonemap] object Bare {
   def unapply(expression: Expression): Option[Expression] =
     expression match {
-      case _: AttributeReference | _: GetStructField | MapEntry(_, _) => Some(expression)
-      case _                                                          => None
+      case _: AttributeReference | _: GetStructField | _: ElementOf | MapEntry(_, _) => Some(expression)
+      case _                                                                         => None
     }
 }

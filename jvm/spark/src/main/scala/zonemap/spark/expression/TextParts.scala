@@ -3,8 +3,9 @@ package zonemap.spark.expression
 
 import scala.annotation.tailrec
 
-import org.apache.spark.sql.catalyst.expressions.{ArrayContains, Contains, EndsWith, Expression, Like, StartsWith}
-import org.apache.spark.sql.catalyst.expressions.{RegExpExtractAll, RegExpInStr, RLike, Size, StringInstr, StringLocate}
+import org.apache.spark.sql.catalyst.expressions.{ArrayContains, Contains, EndsWith, Expression, Like, LikeAll, LikeAny}
+import org.apache.spark.sql.catalyst.expressions.{RegExpExtractAll, RegExpInStr, RLike, Size, StartsWith, StringInstr}
+import org.apache.spark.sql.catalyst.expressions.StringLocate
 import org.apache.spark.sql.types.{IntegerType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -29,8 +30,12 @@ private[zonemap] object TextParts {
       case ArrayContains(TextPieces.Elements(text), Constant(part: UTF8String)) =>
         of(text, DecodedText.certain(part.toString))
       case Like(text, Constant(pattern: UTF8String), escape) => of(text, partsOf(pattern.toString, escape))
-      case RLike(text, TextPieces.Pattern(pattern))          => of(text, pattern.parts)
-      case _                                                 => None
+      case LikeAll(text, patterns) if !patterns.contains(null) =>
+        of(text, patterns.flatMap(pattern => partsOf(pattern.toString, DefaultEscape)))
+      case LikeAny(text, patterns) if !patterns.contains(null) && patterns.size <= MaxAlternatives =>
+        anyOf(patterns.map(pattern => of(text, partsOf(pattern.toString, DefaultEscape))))
+      case RLike(text, TextPieces.Pattern(pattern)) => of(text, pattern.parts)
+      case _                                        => None
     }
 
   /** Returns the parts of the texts for which the value of a function is wanted; None if it needs none. */
@@ -54,11 +59,18 @@ private[zonemap] object TextParts {
     val points = ranges.filter(_.isPoint).map(_.from).collect { case value: BytesValue => value }
     if (points.isEmpty || points.size > MaxAlternatives || points.size < ranges.size) ofPiece(text, Nil)
     else {
-      val each = points.map(point => ofPiece(text, Seq(TextPart(point))))
-      // a text of which no part is left can be any text
-      each.head.filter(_ => each.forall(_.isDefined)).map(_.copy(alternatives = each.flatten.flatMap(_.alternatives)))
+      anyOf(points.map(point => ofPiece(text, Seq(TextPart(point)))))
     }
   }
+
+  /** Joins the parts of alternatives about one text. A text of which an alternative needs no part can be any text. */
+  private def anyOf(each: Seq[Option[TextParts]]): Option[TextParts] =
+    each.flatten.headOption
+      .filter(_ => each.forall(_.isDefined))
+      .map(_.copy(alternatives = each.flatten.flatMap(_.alternatives)))
+
+  /** The escape of LIKE ANY and LIKE ALL. */
+  private val DefaultEscape = '\\'
 
   /** A condition with more texts is not searched for parts. */
   private val MaxAlternatives = 1000

@@ -36,32 +36,78 @@ private[zonemap] final class RowAdder(
 
 private[zonemap] object RowAdder {
 
-  def of(projection: Schema, column: ColumnId, cells: CellAdder): RowAdder =
-    column.mapKey match {
-      case None => new RowAdder(pathTo(projection, column.fieldId), cells.add, () => cells.addNull())
-      case Some(key) =>
-        val mapId = TypeUtil.indexParents(projection.asStruct()).get(Integer.valueOf(column.fieldId))
-        val keys = new MapKeyAdder(projection.findType(mapId).asMapType(), key, cells)
-        new RowAdder(pathTo(projection, mapId), (row, ordinal) => keys.add(row.getMap(ordinal)), () => cells.addNull())
+  def of(projection: Schema, column: ColumnId, cells: CellAdder): RowAdder = {
+    val root = projection.asStruct()
+    val ids = idsTo(projection, column.fieldId)
+    val (structs, rest) = ids.init.span(projection.findType(_).isStructType)
+    if (rest.isEmpty) new RowAdder(path(root, ids), cells.add, () => cells.addNull())
+    else {
+      val toContainer = path(root, structs :+ rest.head)
+      (projection.findType(rest.head), column.mapKey) match {
+        case (map: Types.MapType, Some(key)) =>
+          val keys = new MapKeyAdder(map, key, cells)
+          new RowAdder(toContainer, (row, ordinal) => keys.add(row.getMap(ordinal)), () => cells.addNull())
+        case (container, _) =>
+          val inContainer = ids.drop(structs.size + 1)
+          val ofElement = elementAdder(projection, inContainer, cells)
+          val elements = elementsOf(container, inContainer.head)
+          // readers can omit all structs of a list if the file lacks the field, which is null in each of them
+          val addNone = if (inContainer.sizeIs > 1) () => cells.addNull() else () => ()
+          new RowAdder(toContainer, (row, ordinal) => addEach(elements(row, ordinal), ofElement, addNone), addNone)
+      }
+    }
+  }
+
+  /** Reads the elements of a list, or the keys or the values of a map. */
+  private def elementsOf(container: Type, elementId: Int): (SpecializedGetters, Int) => ArrayData =
+    container match {
+      case map: Types.MapType if map.keyId() == elementId => (row, ordinal) => row.getMap(ordinal).keyArray()
+      case _: Types.MapType                               => (row, ordinal) => row.getMap(ordinal).valueArray()
+      case _                                              => (row, ordinal) => row.getArray(ordinal)
     }
 
-  /** Returns the path to a field: for each struct on it, the ordinal within the struct and its number of fields. */
-  private def pathTo(projection: Schema, fieldId: Int): Array[(Int, Int)] = {
+  /** Adds an element, or a field of an element that is a struct; a field of a null is null. */
+  private def elementAdder(projection: Schema, ids: Seq[Int], cells: CellAdder): (ArrayData, Int) => Unit =
+    if (ids.sizeIs == 1) (elements, i) => if (elements.isNullAt(i)) cells.addNull() else cells.add(elements, i)
+    else {
+      val struct = projection.findType(ids.head).asStructType()
+      val fields = struct.fields().size
+      val adder = new RowAdder(path(struct, ids.tail), cells.add, () => cells.addNull())
+      (elements, i) => if (elements.isNullAt(i)) cells.addNull() else adder.add(elements.getStruct(i, fields))
+    }
+
+  private def addEach(elements: ArrayData, add: (ArrayData, Int) => Unit, addNone: () => Unit): Unit = {
+    if (elements.numElements() == 0) addNone()
+    var i = 0
+    while (i < elements.numElements()) {
+      add(elements, i)
+      i += 1
+    }
+  }
+
+  /** Returns the ids of the fields in which a field lies, the outermost first, and its own id. */
+  private def idsTo(projection: Schema, fieldId: Int): Seq[Int] = {
     val parents = TypeUtil.indexParents(projection.asStruct())
-    val ids = Iterator
+    Iterator
       .iterate(Option(Integer.valueOf(fieldId)))(_.flatMap(id => Option(parents.get(id))))
       .takeWhile(_.isDefined)
       .flatten
+      .map(_.intValue)
       .toSeq
       .reverse
-    val structs = projection.asStruct() +: ids.init.map(id => projection.findType(id).asStructType())
-    structs
-      .zip(ids)
-      .map { case (struct, id) =>
-        (struct.fields().indexOf(struct.field(id)), struct.fields().size)
-      }
-      .toArray
   }
+
+  /** Returns for each field on a path of structs its ordinal within its struct, and the number of fields there. */
+  private def path(root: Types.StructType, ids: Seq[Int]): Array[(Int, Int)] =
+    ids
+      .scanLeft((root, (0, 0))) { case ((struct, _), id) =>
+        val field = struct.field(id)
+        val inner = if (field.`type`().isStructType) field.`type`().asStructType() else struct
+        (inner, (struct.fields().indexOf(field), struct.fields().size))
+      }
+      .tail
+      .map(_._2)
+      .toArray
 }
 
 /**

@@ -3,7 +3,7 @@ package zonemap.spark.scan
 
 import org.apache.iceberg.Schema
 import org.apache.iceberg.types.Types.NestedField
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression, GetStructField}
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression, GetStructField, MapKeys, MapValues}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types._
 
@@ -11,11 +11,12 @@ import zonemap.core.fact.FactKind
 import zonemap.core.predicate.{ColumnId, ColumnRef, Evaluated, Predicate, True}
 import zonemap.core.value.{ColumnType, DecimalType => ZoneDecimal, ZoneValue}
 import zonemap.iceberg.convert.{ColumnNames, IcebergValues}
-import zonemap.spark.expression.{CatalystCondition, ColumnResolver, EvaluationBudget, MapEntry}
+import zonemap.spark.expression.{CatalystCondition, ColumnResolver, ElementOf, EvaluationBudget, MapEntry}
 
 /**
- * Resolves columns, fields of structs, and values of single map keys to columns of the index. It finds them by name in
- * the schema that the relation was resolved with. Values of a map key are resolved only if the index has facts of them.
+ * Resolves columns, fields of structs, elements, and values of single map keys to columns of the index. It finds them
+ * by name in the schema that the relation was resolved with. Elements and values of a map key are resolved only if the
+ * index has facts of them.
  *
  * @param factsOf returns the kinds of facts that the index has of a column
  * @param canEvaluate true if the index knows enough of some files to evaluate a condition on them
@@ -42,7 +43,9 @@ private[zonemap] final class SchemaColumns(
           (field, name) <- find(expression)
           columnType <- IcebergValues.columnType(field.`type`())
           if shares(columnType, expression.dataType)
-        } yield ColumnRef(field.fieldId, columnType, name)
+          found = ColumnRef(field.fieldId, columnType, name)
+          if !expression.exists(_.isInstanceOf[ElementOf]) || factsOf(found.id).nonEmpty
+        } yield found
     }
 
   override def keyName(map: Expression, key: ZoneValue): Option[String] =
@@ -61,7 +64,7 @@ private[zonemap] final class SchemaColumns(
       if shares(columnType, dataType) && factsOf(id).nonEmpty
     } yield ColumnRef(id.fieldId, columnType, ColumnNames.of(schema, id), id.mapKey)
 
-  /** Returns the schema field of a column or of a field within a struct column, and the full name of the field. */
+  /** Returns the schema field of a column, of a field within a struct or of an element, and its full name. */
   private def find(expression: Expression): Option[(NestedField, String)] =
     expression match {
       case attribute: AttributeReference =>
@@ -76,6 +79,19 @@ private[zonemap] final class SchemaColumns(
           name = child.dataType.asInstanceOf[StructType](ordinal).name
           field <- Option(parent.`type`().asStructType().field(name))
         } yield (field, s"$parentName.$name")
+      case ElementOf(MapKeys(map)) =>
+        find(map).collect {
+          case (field, name) if field.`type`().isMapType => (field.`type`().asMapType().fields().get(0), s"$name.key")
+        }
+      case ElementOf(MapValues(map)) =>
+        find(map).collect {
+          case (field, name) if field.`type`().isMapType => (field.`type`().asMapType().fields().get(1), s"$name.value")
+        }
+      case ElementOf(list) =>
+        find(list).collect {
+          case (field, name) if field.`type`().isListType =>
+            (field.`type`().asListType().fields().get(0), s"$name.element")
+        }
       case _ => None
     }
 

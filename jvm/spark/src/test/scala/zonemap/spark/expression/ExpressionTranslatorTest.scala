@@ -287,15 +287,23 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
       "s LIKE '%a_c%de%'" -> "s CONTAINS 'a' AND 'c' AND 'de'",
       "s LIKE '%50\\\\%\\\\_off_%'" -> "s CONTAINS '50%_off'",
       "s LIKE '%50!%!!_%' ESCAPE '!'" -> "s CONTAINS '50%!'",
+      "s LIKE ALL ('%a_c%', '%d_ef')" -> "s CONTAINS 'a' AND 'c' AND 'd' AND 'ef'",
+      "s LIKE ANY ('%ab_c%', '%d_ef%')" -> "s CONTAINS 'ab' AND 'c'",
+      "s LIKE ANY ('%ab_c%', '%d_ef%')" -> "s CONTAINS 'd' AND 'ef') OR ",
       "s LIKE '%abc%' OR i = 7" -> "i IN [7, 8) OR s CONTAINS 'abc'"
     ).foreach { case (text, expected) =>
       val actual = told(text).split(" OR ").sorted.mkString(" OR ")
       assert(actual.contains(expected), s"$text: $actual")
     }
-    Seq("s NOT LIKE '%abc%'", "s LIKE '%%'", "reverse(s) LIKE '%abc%'", "s COLLATE UTF8_LCASE LIKE '%abc%'").foreach {
-      text =>
-        assert(!told(text).contains("CONTAINS"), text)
-    }
+    Seq(
+      "s NOT LIKE '%abc%'",
+      "s LIKE '%%'",
+      "reverse(s) LIKE '%abc%'",
+      "s COLLATE UTF8_LCASE LIKE '%abc%'",
+      "s LIKE ANY ('%a_c%', '%_%_')",
+      "s NOT LIKE ANY ('%a_c%', '%d_e%')",
+      "s NOT LIKE ALL ('%a_c%', '%d_e%')"
+    ).foreach(text => assert(!told(text).contains("CONTAINS"), text))
   }
 
   test("the value of a map's key (S88)") {

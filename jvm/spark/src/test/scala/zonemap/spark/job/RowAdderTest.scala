@@ -12,9 +12,9 @@ import org.scalatest.funsuite.AnyFunSuite
 import zonemap.core.fact.{FactBuilder, FactFile, FactKey, FactKind, KnownValues}
 import zonemap.core.io.ByteSource
 import zonemap.core.predicate.ColumnId
-import zonemap.core.value.{ColumnType, LongType, StringType, ZoneValue, ZoneValues}
+import zonemap.core.value.{ColumnType, IntType, LongType, StringType, ZoneValue, ZoneValues}
 
-/** The cells of map rows that are added to a fact (S88, S89). */
+/** The cells of rows with maps and lists that are added to a fact (S88, S89, S157). */
 class RowAdderTest extends AnyFunSuite {
   private val schema = new Schema(
     optional(1, "m", Types.MapType.ofOptional(2, 3, Types.StringType.get(), Types.StringType.get())),
@@ -25,9 +25,34 @@ class RowAdderTest extends AnyFunSuite {
         optional(5, "c", Types.MapType.ofOptional(6, 7, Types.IntegerType.get(), Types.LongType.get()))))
   )
 
-  private def told(column: ColumnId, columnType: ColumnType, rows: InternalRow*): (Set[ZoneValue], Boolean) = {
+  private val lists = new Schema(
+    optional(1, "a", Types.ListType.ofOptional(2, Types.LongType.get())),
+    optional(
+      3,
+      "s",
+      Types.StructType.of(
+        optional(
+          4,
+          "items",
+          Types.ListType.ofOptional(
+            5,
+            Types.StructType.of(
+              optional(6, "id", Types.LongType.get()),
+              optional(7, "at", Types.StructType.of(optional(8, "sku", Types.LongType.get())))))
+        ))
+    )
+  )
+
+  private def told(column: ColumnId, columnType: ColumnType, rows: InternalRow*): (Set[ZoneValue], Boolean) =
+    toldOf(schema, column, columnType, rows)
+
+  private def toldOf(
+      projection: Schema,
+      column: ColumnId,
+      columnType: ColumnType,
+      rows: Seq[InternalRow]): (Set[ZoneValue], Boolean) = {
     val builder = FactBuilder.of(FactKind.Values, rows.size.toLong, 100)
-    val adder = RowAdder.of(schema, column, new CellAdder(columnType, builder))
+    val adder = RowAdder.of(projection, column, new CellAdder(columnType, builder))
     rows.foreach(adder.add)
     val key = FactKey.of("f", 1)
     val bytes = FactFile.encode(FactKind.Values, column, columnType, Seq(key -> builder.build()))
@@ -64,5 +89,41 @@ class RowAdderTest extends AnyFunSuite {
     val rows = Seq(map(404 -> 7L, 200 -> 8L), map(200 -> 9L)).map(m => InternalRow(null, InternalRow(m)))
     assert(told(column, LongType, rows: _*) == ((Set(ZoneValues.ofLong(7)), true)))
     assert(told(column, LongType, InternalRow(null, null)) == ((Set.empty, true)))
+  }
+
+  private def list(elements: Any*): Any = new GenericArrayData(elements)
+
+  private def longs(values: Long*): Set[ZoneValue] = values.map(ZoneValues.ofLong).toSet
+
+  test("the elements of all lists; a null element is null, and a row without elements adds nothing (S157)") {
+    def ofElements(rows: Any*) = toldOf(lists, ColumnId(2), LongType, rows.map(InternalRow(_, null)))
+    assert(ofElements(list(1L, 2L), list(2L, 7L)) == ((longs(1, 2, 7), false)))
+    assert(ofElements(list(1L, null)) == ((longs(1), true)))
+    assert(ofElements(null, list(), list(3L)) == ((longs(3), false)))
+    assert(ofElements(null, list()) == ((Set.empty, false)))
+  }
+
+  test("a field of elements: a null element has a null field (S157)") {
+    def items(elements: Any*) = InternalRow(null, InternalRow(list(elements: _*)))
+    def item(id: Any, sku: Any) = InternalRow(id, InternalRow(sku))
+    def ofField(fieldId: Int)(rows: InternalRow*) = toldOf(lists, ColumnId(fieldId), LongType, rows)
+    val rows = Seq(items(item(1L, 10L), item(2L, 20L)), items(item(3L, 30L)))
+    assert(ofField(6)(rows: _*) == ((longs(1, 2, 3), false)))
+    assert(ofField(8)(rows: _*) == ((longs(10, 20, 30), false)))
+    assert(ofField(6)(items(null, item(1L, 10L))) == ((longs(1), true)))
+    assert(ofField(8)(items(InternalRow(1L, null))) == ((Set.empty, true)))
+  }
+
+  test("a field of elements: a list without elements can have elements with a null field (S157)") {
+    for (struct <- Seq(null, InternalRow(null), InternalRow(list())))
+      assert(toldOf(lists, ColumnId(8), LongType, Seq(InternalRow(null, struct))) == ((Set.empty, true)))
+  }
+
+  test("the keys and the values of maps (S157)") {
+    val rows = Seq(map(text("a") -> text("x"), text("b") -> null), map(), null, map(text("a") -> text("y")))
+      .map(InternalRow(_, null))
+    assert(told(ColumnId(2), StringType, rows: _*) == ((Set("a", "b").map(ZoneValues.ofString), false)))
+    assert(told(ColumnId(3), StringType, rows: _*) == ((Set("x", "y").map(ZoneValues.ofString), true)))
+    assert(told(ColumnId(6), IntType, InternalRow(null, InternalRow(map(404 -> 7L)))) == ((longs(404), false)))
   }
 }
