@@ -5,10 +5,11 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-builtin-rules
 
 VERSION := $(shell sed -n 's/^version = "\(.*\)"$$/\1/p' pyproject.toml)
-# The minor versions of Spark that jars are built for.
-MINORS := $(shell sed -n 's/^SPARK_MINORS = (\(.*\))/\1/p' python/zonemap/common/version.py | tr -d '",')
-BUILT := $(foreach minor,$(MINORS),dist/zonemap-spark-$(minor)_2.13-$(VERSION).jar \
-  dist/zonemap-ingest-spark-$(minor)_2.13-$(VERSION).jar)
+# The versions of Spark and Scala that jars are built for: of the planner, and of append ingestion.
+listed = $(foreach minor,$(shell sed -n 's/^$(1) = (\(.*\))/\1/p' python/zonemap/common/version.py | tr -d '",'), \
+  $(minor)_$(if $(filter 3.%,$(minor)),2.12,2.13))
+BUILT := $(foreach of,$(call listed,SPARK_MINORS),dist/zonemap-spark-$(of)-$(VERSION).jar) \
+  $(foreach of,$(call listed,INGEST_MINORS),dist/zonemap-ingest-spark-$(of)-$(VERSION).jar)
 WHEEL := dist/zonemap-$(VERSION)-py3-none-any.whl
 VENV := .venv
 BIN := $(VENV)/bin

@@ -4,7 +4,7 @@
 
 Each Spark has a new environment below build/release, with PySpark from the package index and the wheel of dist. One
 program starts a session by `zonemap.configure`, and one without the package, by `spark.jars.packages` from build/maven.
-Both get Iceberg from Maven Central. The artifacts must have the bytes of the jars in the wheel. `make release-check`
+Both get Iceberg from Maven Central. The artifacts must have the entries of the jars in the wheel. `make release-check`
 makes what is checked. The exit code is 1 if a check fails.
 """
 
@@ -17,9 +17,10 @@ import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 from xml.etree import ElementTree
 
-from test_matrix import ROOT, Column, built_wheel, columns, pip
+from test_matrix import ROOT, Column, built_wheel, columns, features_of, pip
 
 RELEASE = ROOT / "build" / "release"
 REPOSITORY = ROOT / "build" / "maven"
@@ -75,7 +76,7 @@ def artifacts(version: str) -> Iterator[tuple[str, Path]]:
 
 
 def wrong_artifacts(version: str) -> list[str]:
-    """Returns what the artifacts lack: the bytes of the wheel's jars, a POM, sources with a licence."""
+    """Returns what the artifacts lack: the entries of the wheel's jars, a POM, sources with a licence."""
     found = []
     with zipfile.ZipFile(built_wheel()) as wheel:
         for name, folder in artifacts(version):
@@ -84,7 +85,9 @@ def wrong_artifacts(version: str) -> list[str]:
             if not jar.is_file() or not sources.is_file():
                 found.append(f"{jar.name} or its sources are not in {REPOSITORY}")
                 continue
-            if jar.read_bytes() != wheel.read(name):
+            with wheel.open(name) as file:
+                of_wheel = digests(file)
+            if digests(jar) != of_wheel:
                 found.append(f"{jar.name} is another jar than that of the wheel")
             if "META-INF/LICENSE" not in entries(jar):
                 found.append(f"{jar.name} has no licence")
@@ -103,8 +106,13 @@ def wrong_artifacts(version: str) -> list[str]:
 
 def entries(jar: Path) -> list[str]:
     """Returns the names of the entries of a jar."""
+    return [name for name, _ in digests(jar)]
+
+
+def digests(jar: Path | IO[bytes]) -> list[tuple[str, int]]:
+    """Returns the names of the entries of a jar, with the checksum of each."""
     with zipfile.ZipFile(jar) as file:
-        return file.namelist()
+        return [(entry.filename, entry.CRC) for entry in file.infolist()]
 
 
 def environment(minor: str, spark: str) -> Path:
@@ -139,11 +147,13 @@ def main() -> int:
     built_against: dict[str, Column] = {}
     for column in columns():
         built_against.setdefault(column.minor, column)
-    for minor, spark, iceberg in built_against.values():
+    for column in built_against.values():
+        minor, spark, iceberg = column
         python = environment(minor, spark)
         # the POM of the jar of ingestion names the jar of the planner
-        packages = f"{GROUP}:zonemap-ingest-spark-{minor}_2.13:{version}"
-        packages += f",org.apache.iceberg:iceberg-spark-runtime-{minor}_2.13:{iceberg}"
+        artifact = "zonemap-ingest-spark" if "Ingest sink" in features_of(column) else "zonemap-spark"
+        packages = f"{GROUP}:{artifact}-{minor}_{column.scala}:{version}"
+        packages += f",org.apache.iceberg:iceberg-spark-runtime-{minor}_{column.scala}:{iceberg}"
         by_packages = BY_PACKAGES.format(packages=packages, repository=REPOSITORY.as_uri(), extensions=EXTENSIONS)
         for name, how in (("wheel", BY_WHEEL.format(iceberg=iceberg)), ("packages", by_packages)):
             print(f"Spark {spark}, {name}:", flush=True)

@@ -50,8 +50,18 @@ ABSENT: Mapping[str, tuple[str, ...]] = {
         "Spark 4.0: SHOW PROCEDURES and DESCRIBE PROCEDURE, and the type TIME, which this Spark does not have",
         "Spark 4.0: metadata tables from the index, if the query names no snapshot, tag or time",
         "Spark 4.0: shadow mode and `verify` compare the rows of a query only if it has a time travel",
-    )
+    ),
+    "3.5": (
+        "Spark 3.5: append ingestion, whose jar is built for Spark 4",
+        "Spark 3.5: SHOW PROCEDURES and DESCRIBE PROCEDURE, and the type TIME, which this Spark does not have",
+        "Spark 3.5: `CALL` without Iceberg's extensions, which have its parser there",
+        "Spark 3.5: the section Zonemap in `DataFrame.explain()` and in the UI; EXPLAIN has it",
+        "Spark 3.5: metadata tables from the index, if the query names no snapshot, tag or time",
+        "Spark 3.5: shadow mode and `verify` compare the rows of a query only if it has a time travel",
+    ),
 }
+#: The features that a Spark has no jar for.
+WITHOUT_JAR: Mapping[str, tuple[str, ...]] = {"3.5": ("Ingest sink",)}
 #: How many checks the random suite makes.
 CHECKS = "300"
 
@@ -73,6 +83,11 @@ class Column(NamedTuple):
     def name(self) -> str:
         """The name of the files that keep the results."""
         return f"{self.minor}-{self.iceberg}"
+
+    @property
+    def scala(self) -> str:
+        """The binary version of Scala of the jars for this Spark."""
+        return "2.12" if self.minor.startswith("3.") else "2.13"
 
 
 class Run(NamedTuple):
@@ -105,6 +120,11 @@ def columns() -> list[Column]:
         minor = spark.rpartition(".")[0]
         found += [Column(minor, spark, iceberg) for of, iceberg in listed if of == minor]
     return found
+
+
+def features_of(column: Column) -> list[str]:
+    """Returns the features that can run in a column."""
+    return [feature for feature in FEATURES if feature not in WITHOUT_JAR.get(column.minor, ())]
 
 
 def environment(minor: str, spark: str) -> Path:
@@ -140,7 +160,7 @@ def run(column: Column, features: Collection[str]) -> Run:
     """Runs the suites of these features in one column."""
     python = environment(column.minor, column.spark)
     report = MATRIX / f"{column.name}.xml"
-    features = [feature for feature in FEATURES if feature in features]
+    features = [feature for feature in features_of(column) if feature in features]
     suites = [str(ROOT / "tests" / suite) for feature in features for suite in FEATURES[feature]]
     surroundings = os.environ | {"ZONEMAP_CHECKS": os.environ.get("ZONEMAP_CHECKS", CHECKS)}
     surroundings["ZONEMAP_TEST_ICEBERG"] = column.iceberg
@@ -198,7 +218,7 @@ def page(runs: list[Run]) -> str:
         f"|---|{'---|' * len(heads)}",
     ]
     for feature in FEATURES:
-        cells = [_cell(run.counts[feature]) for run in runs]
+        cells = [_cell(run.counts[feature]) if feature in features_of(run.column) else "absent" for run in runs]
         lines.append(f"| {feature} | {' | '.join(cells)} |")
     for spark, absent in _absent(runs).items():
         lines += ["", f"## Absent on Spark {spark}", "", *(f"- {reason.partition(': ')[2]}" for reason in absent)]
@@ -238,7 +258,7 @@ def main() -> int:
     for done in runs:
         for feature, counts in done.counts.items():
             print(f"Spark {done.column.spark}, Iceberg {done.column.iceberg}, {feature}: {_cell(counts)}")
-    if all(_passed(done.counts.get(feature, Counter())) for done in runs for feature in FEATURES):
+    if all(_passed(done.counts.get(name, Counter())) for done in runs for name in features_of(done.column)):
         PAGE.write_text(page(runs), encoding="utf-8")
     return int(any(not _passed(counts) for done in runs for counts in done.counts.values()))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
-from itertools import product
 from pathlib import Path
 
 import pytest
@@ -49,8 +48,9 @@ def spark_version(monkeypatch: pytest.MonkeyPatch) -> Callable[[str | None], Non
 @pytest.fixture(autouse=True)
 def jar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Stands in for the jars of the wheel, so that these tests also run from the source tree; that of the extension."""
-    for artifact, minor in product(("zonemap-spark", "zonemap-ingest-spark"), version.SPARK_MINORS):
-        (tmp_path / f"{artifact}-{minor}_2.13-{version.__version__}.jar").touch()
+    for artifact, minors in (("zonemap-spark", version.SPARK_MINORS), ("zonemap-ingest-spark", version.INGEST_MINORS)):
+        for minor in minors:
+            (tmp_path / f"{artifact}-{minor}_{version.scala_of(minor)}-{version.__version__}.jar").touch()
     monkeypatch.setattr(jar_module, "JARS", tmp_path)
     return tmp_path / f"zonemap-spark-4.1_2.13-{version.__version__}.jar"
 

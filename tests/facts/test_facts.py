@@ -154,7 +154,7 @@ def test_a_text_condition_that_no_fact_tells_of_leaves_the_scan_as_it_is(spark) 
     table = tables.create(spark, "lake.facts.texts", COLUMNS)
     insert(spark, table, 0, 2)
     build(spark, table, "ngrams(message)")
-    if SPARK >= (4, 1):  # on Spark 4.0 the table of each scan is replaced by one that is pinned to a snapshot
+    if SPARK >= (4, 1):  # before, the table of each scan is replaced by one that is pinned to a snapshot
         assert plans.scan_names(spark.sql(f"SELECT * FROM {table} WHERE user_id LIKE '%none%'")) == [table]
         assert plans.scan_names(spark.sql(f"SELECT * FROM {table} WHERE message LIKE '%none%'")) != [table]
     assert "CONDITION_TEXT_INSIDE" in explain(spark, f"SELECT * FROM {table} WHERE user_id LIKE '%none%'")

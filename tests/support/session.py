@@ -17,7 +17,9 @@ STOCK = os.environ.get("ZONEMAP_TEST_STOCK") == "1"
 ROOT = Path(__file__).resolve().parents[2]
 #: (major, minor) of Spark.
 SPARK = tuple(map(int, pyspark.__version__.split(".")[:2]))
-RUNTIME = "iceberg-spark-runtime-{}.{}_2.13".format(*SPARK)
+#: The binary version of Scala that PySpark has.
+SCALA = "2.13" if SPARK >= (4, 0) else "2.12"
+RUNTIME = "iceberg-spark-runtime-{}.{}_{}".format(*SPARK, SCALA)
 #: Versions of Iceberg's runtime in dev/jars.txt: first the version that the build uses, then newer versions.
 BUILT_AGAINST, *NEWER = re.findall(
     rf"^org\.apache\.iceberg:{RUNTIME}:(.+)$", (ROOT / "dev" / "jars.txt").read_text(), re.M

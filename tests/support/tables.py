@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.serializers import BatchedSerializer, CPickleSerializer
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructType, _parse_datatype_string
 
 #: With these properties one task writes one file, with rows in the given order.
 ONE_FILE_A_TASK = {
@@ -28,7 +28,7 @@ def sliced(spark: SparkSession, slices: Sequence[Sequence[tuple]], schema: Struc
     """
     size = {len(s) for s in slices}
     assert len(size) == 1, "slices must be of one size"
-    struct = StructType.fromDDL(schema) if isinstance(schema, str) else schema
+    struct = _parse_datatype_string(schema) if isinstance(schema, str) else schema
     context = spark.sparkContext
     rows = [row for part in slices for row in part]
     batches = BatchedSerializer(CPickleSerializer(), size.pop())

@@ -10,5 +10,10 @@ SPARK_MINORS = ("4.1", "4.0")
 SPARK_MINOR = SPARK_MINORS[0]
 """The minor version of Spark where nothing names another."""
 
-SCALA_BINARY = "2.13"
-"""The Scala version the jars are built for."""
+INGEST_MINORS = ("4.1", "4.0")
+"""The minor versions of Spark that this package has jars of append ingestion for."""
+
+
+def scala_of(minor: str) -> str:
+    """Returns the binary version of Scala that the jars for a minor version of Spark are built for."""
+    return "2.12" if minor.startswith("3.") else "2.13"

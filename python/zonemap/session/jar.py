@@ -4,7 +4,7 @@
 from pathlib import Path
 
 from zonemap.common.errors import InvalidArgumentError, JarNotFoundError
-from zonemap.common.version import SCALA_BINARY, SPARK_MINORS, __version__
+from zonemap.common.version import INGEST_MINORS, SPARK_MINORS, __version__, scala_of
 from zonemap.session import spark_installation
 
 JARS = Path(__file__).resolve().parents[1] / "jars"
@@ -26,7 +26,7 @@ def jar_path(*, ingest: bool = False, spark: str | None = None) -> Path:
             would start.
 
     Raises:
-        InvalidArgumentError: no jar of this package is for this Spark.
+        InvalidArgumentError: no jar of this package is for this Spark, or none of append ingestion.
         JarNotFoundError: the package was not installed from a wheel, so it contains no jar.
     """
     minor = spark_installation.minor_of_jars() if spark is None else spark
@@ -34,8 +34,12 @@ def jar_path(*, ingest: bool = False, spark: str | None = None) -> Path:
         raise InvalidArgumentError(
             f"Cannot use spark={spark!r}: zonemap {__version__} has jars for Spark {spark_installation.MINORS}."
         )
+    if ingest and minor not in INGEST_MINORS:
+        raise InvalidArgumentError(
+            f"Cannot add append ingestion to Spark {minor}: it has jars for Spark {' and '.join(INGEST_MINORS)}."
+        )
     prefix = INGEST_JAR_PREFIX if ingest else JAR_PREFIX
-    path = JARS / f"{prefix}{minor}_{SCALA_BINARY}-{__version__}.jar"
+    path = JARS / f"{prefix}{minor}_{scala_of(minor)}-{__version__}.jar"
     if not path.is_file():
         raise JarNotFoundError(
             f"Cannot find jar '{path}': this installation does not contain it. "

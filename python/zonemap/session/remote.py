@@ -63,14 +63,16 @@ def require_server(url: str, *, seconds: float | None = None) -> None:
     shown = redaction.shown(url)
     try:
         import grpc  # noqa: PLC0415 - an extra of PySpark
-        from pyspark.sql.connect.client.core import DefaultChannelBuilder  # noqa: PLC0415
+        from pyspark.sql.connect.client import core  # noqa: PLC0415
     except ImportError as error:
         raise ZonemapError(
             f"Cannot connect to '{shown}': {spark_errors.sentence(error).rstrip('.')}. "
             f"Install the packages of Spark Connect: pip install '{CONNECT_REQUIREMENT}'."
         ) from error
+    # PySpark 3.5 has one builder, whose name Spark 4 gave to what its builders share.
+    builder: Any = getattr(core, "DefaultChannelBuilder", core.ChannelBuilder)
     try:
-        channel = None if _hides_parameters(url) else DefaultChannelBuilder(url).toChannel()
+        channel = None if _hides_parameters(url) else builder(url).toChannel()
     except Exception as error:
         if not (spark_errors.is_of_spark(error) or isinstance(error, ValueError)):
             raise

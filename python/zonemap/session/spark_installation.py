@@ -16,7 +16,7 @@ _CORE_JAR = re.compile(r"spark-core_[0-9.]+-([0-9]+\.[0-9]+.*)\.jar")
 _PACKAGE_VERSION = re.compile(r"""^__version__[^=\n]*=\s*["']([^"']+)["']""", re.MULTILINE)
 
 #: The minor versions of Spark that this package has jars for, in words.
-MINORS = " and ".join(SPARK_MINORS)
+MINORS = f"{', '.join(SPARK_MINORS[:-1])} and {SPARK_MINORS[-1]}"
 
 #: The requirement of pip that installs a supported PySpark.
 REQUIREMENT = f"pyspark=={SPARK_MINOR}.*"

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from zonemap.common import argument_checks
 from zonemap.common.errors import InvalidArgumentError
-from zonemap.common.version import SCALA_BINARY
+from zonemap.common.version import scala_of
 from zonemap.session import spark_installation
 from zonemap.session.conf_sources import split_list
 from zonemap.session.jar import JAR_PREFIX
@@ -36,7 +36,7 @@ class Target(NamedTuple):
     """
 
     spark: str
-    scala: str = SCALA_BINARY
+    scala: str
     jar: str | None = None
 
 
@@ -76,11 +76,15 @@ def target_of(own: Iterable[str], around: Iterable[str]) -> Target:
     given = list(own)
     named = next((found for path in (*given, *around) if (found := _target(path, JAR_PREFIX)) is not None), None)
     if named is not None or not given:
-        return named or Target(spark_installation.minor_of_jars())
+        return named or _of_spark(spark_installation.minor_of_jars())
     version = spark_installation.spark_version()
     if version is None:
-        return Target(spark_installation.minor_of_jars())
-    return Target(".".join(map(str, spark_installation.pair(version))))
+        return _of_spark(spark_installation.minor_of_jars())
+    return _of_spark(".".join(map(str, spark_installation.pair(version))))
+
+
+def _of_spark(minor: str) -> Target:
+    return Target(minor, scala_of(minor))
 
 
 def require_iceberg_for(target: Target, paths: Iterable[str]) -> None:
