@@ -231,7 +231,10 @@ lazy val spark40 = forSpark40("spark40", "spark")
   .enablePlugins(BuildInfoPlugin)
   .dependsOn(iceberg)
   .settings(testSettings, sourcesFor(sparkMinor40))
-  .settings(Test / unmanagedSources := Seq("SharedSession.scala", "scan/PinnedSnapshotsTest.scala")
+  .settings(Test / unmanagedSources := Seq(
+    "SharedSession.scala",
+    "scan/PinnedSnapshotsTest.scala",
+    "expression/LateConfsTest.scala")
     .map(sourceDirectory.value / "test" / "scala" / "zonemap" / "spark" / _))
 
 lazy val insight40 = forSpark40("insight40", "insight")

@@ -131,6 +131,12 @@ private[zonemap] object Predicate {
 
   def or(children: Predicate*): Predicate = simplify(Or(children))
 
+  /** Like [[and]] for predicates that are simplified already: their parts are not simplified again. */
+  def andOfSimple(children: Predicate*): Predicate = Simplifier.and(children)
+
+  /** Like [[or]] for predicates that are simplified already: their parts are not simplified again. */
+  def orOfSimple(children: Predicate*): Predicate = Simplifier.or(children)
+
   /** Returns `x op NaN` without a NaN literal, in Spark's order. */
   def compareToNaN(column: ColumnRef, op: CompareOp): Predicate = op match {
     case CompareOp.Eq | CompareOp.GtEq  => IsNaN(column)

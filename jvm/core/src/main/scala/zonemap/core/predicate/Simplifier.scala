@@ -4,31 +4,12 @@ package zonemap.core.predicate
 /** See [[Predicate.simplify]]. */
 private[predicate] object Simplifier {
 
+  /** Lists of up to this many predicates are compared pair by pair: two large predicates mostly differ at once. */
+  private val FewPredicates = 8
+
   def apply(predicate: Predicate): Predicate = predicate match {
-    case And(children) =>
-      val flat = children
-        .map(apply)
-        .flatMap {
-          case And(inner) => inner
-          case True       => Nil
-          case other      => Seq(other)
-        }
-        .distinct
-      if (flat.contains(False)) False
-      else {
-        val joined = joinRanges(flat, _ intersect _)
-        if (joined.contains(False)) False else conjunction(absorbNotNull(joined))
-      }
-    case Or(children) =>
-      val flat = children
-        .map(apply)
-        .flatMap {
-          case Or(inner) => inner
-          case False     => Nil
-          case other     => Seq(other)
-        }
-        .distinct
-      if (flat.contains(True)) True else disjunction(joinRanges(flat, _ union _).filter(_ != False))
+    case And(children) => and(children.map(apply))
+    case Or(children)  => or(children.map(apply))
     case AnyElement(condition) =>
       apply(condition) match {
         case known @ (True | False) => known
@@ -36,6 +17,38 @@ private[predicate] object Simplifier {
       }
     case other => other
   }
+
+  /** @param children simplified predicates */
+  def and(children: Seq[Predicate]): Predicate = {
+    val flat = distinct(children.flatMap {
+      case And(inner) => inner
+      case True       => Nil
+      case other      => Seq(other)
+    })
+    if (flat.contains(False)) False
+    else {
+      val joined = joinRanges(flat, _ intersect _)
+      if (joined.contains(False)) False else conjunction(absorbNotNull(joined))
+    }
+  }
+
+  /** @param children simplified predicates */
+  def or(children: Seq[Predicate]): Predicate = {
+    val flat = distinct(children.flatMap {
+      case Or(inner) => inner
+      case False     => Nil
+      case other     => Seq(other)
+    })
+    if (flat.contains(True)) True else disjunction(joinRanges(flat, _ union _).filter(_ != False))
+  }
+
+  /** The different ones of some predicates. A hash table would read all parts of each. */
+  private def distinct(predicates: Seq[Predicate]): Seq[Predicate] =
+    if (predicates.sizeIs > FewPredicates) predicates.distinct
+    else
+      predicates.foldLeft(Vector.empty[Predicate]) { (found, next) =>
+        if (found.contains(next)) found else found :+ next
+      }
 
   private def conjunction(children: Seq[Predicate]): Predicate =
     if (children.isEmpty) True else if (children.size == 1) children.head else And(children)

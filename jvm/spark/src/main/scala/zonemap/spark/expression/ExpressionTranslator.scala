@@ -116,7 +116,7 @@ private[zonemap] final class ExpressionTranslator(columns: ColumnResolver) {
     if (isInElement) True
     else {
       isInElement = true
-      try AnyElement(translated)
+      try Predicate.simplify(AnyElement(translated))
       finally isInElement = false
     }
 
@@ -260,8 +260,8 @@ private[zonemap] final class ExpressionTranslator(columns: ColumnResolver) {
 
   private def unless(condition: Expression): Predicate = either(when(condition, outcome = false), whenNull(condition))
 
-  private def both(left: Predicate, right: Predicate): Predicate = Predicate.and(left, right)
-  private def either(left: Predicate, right: Predicate): Predicate = Predicate.or(left, right)
+  private def both(left: Predicate, right: Predicate): Predicate = Predicate.andOfSimple(left, right)
+  private def either(left: Predicate, right: Predicate): Predicate = Predicate.orOfSimple(left, right)
 
   private def ofLiteral(value: Any, dataType: DataType, wanted: Wanted): Predicate =
     if (value == null) { if (wanted.nulls) True else False }

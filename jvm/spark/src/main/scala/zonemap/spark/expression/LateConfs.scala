@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.spark.expression
 
-import org.apache.spark.sql.catalyst.expressions.{Cast, Expression, Lower, TimestampFormatterHelper, Upper}
+import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.internal.{LegacyBehaviorPolicy, SQLConf}
-import org.apache.spark.sql.types.{DateType, StringType}
+import org.apache.spark.sql.types.{DateType, DecimalType, StringType}
 
 /**
  * The confs that Spark's functions read when they evaluate rows. A session may change them after it has planned a
@@ -44,5 +44,21 @@ private[expression] object LateConfs {
       })
   }
 
-  private val known = ofTimes +: ofCases.toSeq
+  /** The precision of such a result is the greatest one under each value of the conf. */
+  private val ofDecimals = MinorExpressions.decimalConf.map { key =>
+    LateConf(
+      key,
+      Flags,
+      {
+        case arithmetic: BinaryArithmetic =>
+          arithmetic.dataType match {
+            case decimal: DecimalType => decimal.precision == DecimalType.MAX_PRECISION
+            case _                    => false
+          }
+        case _ => false
+      }
+    )
+  }
+
+  private val known = ofTimes +: (ofCases ++ ofDecimals).toSeq
 }

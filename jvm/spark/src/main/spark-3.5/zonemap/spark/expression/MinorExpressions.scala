@@ -4,6 +4,7 @@ package zonemap.spark.expression
 import java.nio.ByteBuffer
 import java.nio.charset.{CharacterCodingException, StandardCharsets}
 
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.DataType
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -12,6 +13,9 @@ private[zonemap] object MinorExpressions {
 
   /** A timestamp plus an interval. */
   type TimestampAddInterval = org.apache.spark.sql.catalyst.expressions.TimeAdd
+
+  /** The conf that rounds decimals of more than 38 digits, if arithmetic reads it when it evaluates rows. */
+  def decimalConf: Option[String] = Some(SQLConf.DECIMAL_OPERATIONS_ALLOW_PREC_LOSS.key)
 
   /** The conf that selects the case mapping of `upper` and `lower`: this Spark has Java's alone. */
   def caseMappingConf: Option[String] = None

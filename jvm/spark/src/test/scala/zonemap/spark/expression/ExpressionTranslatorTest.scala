@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.spark.expression
 
+import java.lang.management.ManagementFactory
 import java.time.ZoneId
 
 import scala.collection.mutable
@@ -276,6 +277,21 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
       (1 to count).map(k => s"WHEN i = $k THEN l").mkString("CASE ", " ", " ELSE l + 1 END IN ")
     val numbers = (1 to 1000).map(_ * 7).mkString("(", ", ", ")")
     assert(predicate(branches(10) + numbers) != True && predicate(branches(200) + numbers) == True)
+  }
+
+  test("the time for a chain of branches does not grow with the cube of their number") {
+    def seconds(branches: Int) = {
+      val text = (0 until branches).map(k => s"WHEN i = $k THEN ${k % 7}").mkString("CASE ", " ", " ELSE 9 END = 3")
+      val threads = ManagementFactory.getThreadMXBean
+      val started = threads.getCurrentThreadCpuTime
+      assert(translate(text).get._2 != True)
+      (threads.getCurrentThreadCpuTime - started) / 1e9
+    }
+    seconds(100): Unit
+    val (few, many) = (seconds(90), seconds(360))
+    info(s"$few s for 90 branches, $many s for 360")
+    // 0.2 s on a slow machine; with the cube 3.4 s
+    assert(many < 8 * few.max(0.1))
   }
 
   test("parts of a text (S82)") {

@@ -9,7 +9,7 @@ import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 import scala.util.{Random, Using}
 
-import org.apache.spark.sql.catalyst.expressions.{Cast, DateFormatClass, Expression, FromUnixTime, Literal}
+import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
@@ -24,6 +24,14 @@ class LateConfsTest extends AnyFunSuite {
     assert(
       found == Known ++ NotEvaluated ++ Harmless,
       "a new function belongs to LateConfs, or to a list here if it is not evaluated or does not depend on confs")
+  }
+
+  test("arithmetic of decimals is evaluated under each rounding that rows can meet") {
+    def combinations(digits: Int) = {
+      val factor = Literal(Decimal(BigDecimal(3), digits, 10), DecimalType(digits, 10))
+      LateConfs.combinations(GreaterThan(Multiply(factor, factor), factor)).size
+    }
+    assert(combinations(12) == 1 && combinations(30) == (if (MinorExpressions.decimalConf.isEmpty) 1 else 2))
   }
 
   test("what has ranges is written alike by the formatters of all policies") {
@@ -88,10 +96,12 @@ private object LateConfsTest {
       "fromSQLConf")
 
   /** Functions of [[LateConfs]]; a hash reads confs for maps and collations only, which are not evaluated. */
-  private val Known = Set("HashExpression", "Lower", "Upper")
+  private val Known =
+    Set("HashExpression", "Lower", "Upper") ++ MinorExpressions.decimalConf.map(_ => "BinaryArithmetic")
 
   /** Functions that [[CheapFunctions]] does not list. */
-  private val NotEvaluated = Set("InitCap", "JsonToStructs", "MapZipWith", "StringSplit", "StringToMap")
+  private val NotEvaluated = Set("InitCap", "JsonToStructs") ++
+    (if (org.apache.spark.SPARK_VERSION.startsWith("4.0.")) Nil else Seq("MapZipWith", "StringSplit", "StringToMap"))
 
   /** Classes that read confs for something else than the results of a function of columns. */
   private val Harmless = Set(
