@@ -13,7 +13,7 @@ from support.session import STOCK
 COMMANDS = {
     "delete a range": "DELETE FROM {t} WHERE id BETWEEN 12 AND 37",
     "delete whole files": "DELETE FROM {t} WHERE id < 20",
-    "delete whole files by a function": "DELETE FROM {t} WHERE abs(id) BETWEEN 20 AND 29",
+    "delete whole files by a function": "DELETE FROM {t} WHERE abs(id) >= 40 AND abs(id) < 60",
     "delete by a subquery": "DELETE FROM {t} WHERE m IN (SELECT m FROM lake.q.dim WHERE tier = 'gold')",
     "delete nothing": "DELETE FROM {t} WHERE id > 10000",
     "update a range": "UPDATE {t} SET d = -1.5 WHERE id BETWEEN 5 AND 14",
