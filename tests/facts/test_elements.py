@@ -8,6 +8,7 @@ import re
 import pytest
 from support import plans, product, session, tables
 from support.compare import explain
+from support.facts import files_of_each
 from support.session import STOCK
 
 import zonemap
@@ -119,9 +120,7 @@ CASES = {
 
 
 def test_files_read(spark, events) -> None:
-    kept = plans.planned_files_of(spark, events, list(CASES))
-    found = {condition: len(paths) for condition, paths in zip(CASES, kept, strict=True)}
-    assert found == CASES
+    assert files_of_each(spark, events, CASES) == CASES
     fails = "tags[1] = 'tag3'"
     assert len(plans.planned_files_of(spark, events, [fails])[0]) == FILES, "an error for a list without the item"
     with product.off(spark):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support import facts, plans, product, tables
 from support.compare import assert_rows_equal_off_on, explain
-from support.facts import build, files
+from support.facts import build, files, files_of_each
 from support.session import SPARK, STOCK
 
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
@@ -119,8 +119,7 @@ CASES = {
 
 
 def test_files_read(spark, events) -> None:
-    kept = plans.planned_files_of(spark, events, list(CASES))
-    found = {condition: len(paths) for condition, paths in zip(CASES, kept, strict=True)}
+    found = files_of_each(spark, events, CASES)
     wrong = {c: n for c, n in found.items() if (n > CASES[c] if CASES[c] < FILES else n != FILES)}
     assert not wrong
     with product.off(spark):

@@ -9,7 +9,7 @@ import random
 import pytest
 from support import facts, loglines, plans, product, session, tables
 from support.compare import assert_rows_equal_off_on, explain
-from support.facts import files
+from support.facts import files, files_of_each
 from support.session import STOCK
 
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
@@ -78,9 +78,7 @@ CASES = {
 
 
 def test_files_read(spark, orders) -> None:
-    kept = plans.planned_files_of(spark, orders, list(CASES))
-    found = {condition: len(paths) for condition, paths in zip(CASES, kept, strict=True)}
-    assert found == CASES
+    assert files_of_each(spark, orders, CASES) == CASES
     with product.off(spark):
         assert files(spark, orders, "user_id = 'uaaaa'") == FILES
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pyspark.sql import Row, SparkSession
 
@@ -27,6 +27,12 @@ def insert(
 def build(spark: SparkSession, table: str, facts: str, more: str = "") -> dict[str, Row]:
     """Builds facts; returns the rows of the answer by their part. `more` is the text of other arguments."""
     return {row.part: row for row in product.call(spark, "build_index", table, f", facts => '{facts}'{more}")}
+
+
+def files_of_each(spark: SparkSession, relation: str, conditions: Iterable[str]) -> dict[str, int]:
+    """The number of files that a query with each of the conditions reads."""
+    named = list(conditions)
+    return {c: len(paths) for c, paths in zip(named, plans.planned_files_of(spark, relation, named), strict=True)}
 
 
 def files(spark: SparkSession, relation: str, where: str) -> int:

@@ -3,19 +3,7 @@ package zonemap.core.eval
 
 import zonemap.core.column.{Bitmap, Blocks, ColumnRoot}
 import zonemap.core.kernel._
-import zonemap.core.predicate.{
-  And,
-  AnyElement,
-  ColumnRef,
-  CompareColumns,
-  Evaluated,
-  False,
-  Leaf,
-  Or,
-  Predicate,
-  True,
-  Unknown
-}
+import zonemap.core.predicate._
 import zonemap.core.rule.{ColumnZone, LeafRule, Match, ZoneMatch}
 import zonemap.core.segment.Segment
 

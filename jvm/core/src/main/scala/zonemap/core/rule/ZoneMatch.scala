@@ -2,19 +2,7 @@
 package zonemap.core.rule
 
 import zonemap.core.column.ColumnBounds
-import zonemap.core.predicate.{
-  And,
-  AnyElement,
-  ColumnRef,
-  CompareColumns,
-  Evaluated,
-  False,
-  Leaf,
-  Or,
-  Predicate,
-  True,
-  Unknown
-}
+import zonemap.core.predicate._
 import zonemap.core.value.{ColumnType, Presence, UuidOrder, UuidType}
 
 /** The type and bounds of one column in one zone. */

@@ -6,9 +6,9 @@ import java.util.Locale
 import org.apache.iceberg.{FileFormat, Schema}
 import org.apache.iceberg.io.InputFile
 import org.apache.iceberg.mapping.NameMapping
-import org.apache.iceberg.types.TypeUtil
 
 import zonemap.core.value.{ColumnType, Presence, ZoneValue}
+import zonemap.iceberg.convert.FieldPaths
 
 /**
  * The statistics of one column in a footer.
@@ -78,19 +78,11 @@ private[evidence] object FileFooter {
   /** The statistics of the columns that readers find at the place where the table's schema has them. */
   def columns[T](schema: Schema, wanted: Map[Int, ColumnType], stored: Seq[StoredColumn[T]])(
       statistics: (StoredColumn[T], ColumnType) => Option[FooterColumn]): Map[Int, FooterColumn] = {
-    val parents = TypeUtil.indexParents(schema.asStruct())
-    def pathOf(id: Int): Seq[Int] =
-      Iterator
-        .iterate(Option(Integer.valueOf(id)))(_.flatMap(i => Option(parents.get(i))))
-        .takeWhile(_.isDefined)
-        .flatten
-        .map(_.intValue)
-        .toSeq
-        .reverse
+    val paths = new FieldPaths(schema)
     for {
       (id, columnType) <- wanted
       Seq(column) <- Seq(stored.filter(_.ids.last == id))
-      if column.ids == pathOf(id)
+      if column.ids == paths.of(id)
       found <- statistics(column, columnType)
     } yield id -> found
   }

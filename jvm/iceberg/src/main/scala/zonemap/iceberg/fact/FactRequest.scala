@@ -5,13 +5,13 @@ import scala.jdk.CollectionConverters._
 import scala.util.Try
 
 import org.apache.iceberg.Table
-import org.apache.iceberg.types.{Type, TypeUtil}
+import org.apache.iceberg.types.Type
 import org.apache.iceberg.types.Types.{MapType, NestedField}
 
 import zonemap.core.fact.FactKind
 import zonemap.core.predicate.ColumnId
 import zonemap.core.value._
-import zonemap.iceberg.convert.{ColumnNames, IcebergValues, MappedNames, PartitionTuples}
+import zonemap.iceberg.convert.{ColumnNames, FieldPaths, IcebergValues, MappedNames, PartitionTuples}
 import zonemap.iceberg.report.SqlText
 import zonemap.iceberg.snapshot.TableFacts
 
@@ -67,6 +67,7 @@ private[zonemap] object FactRequest {
   /** One fact in the notation of a call. */
   private final class Parsed(kind: FactKind, text: String, table: Table) {
     private val schema = table.schema()
+    private lazy val paths = new FieldPaths(schema)
 
     def request: FactRequest = {
       val (column, valueType) = text match {
@@ -137,15 +138,7 @@ private[zonemap] object FactRequest {
       parentsOf(fieldId).count(id => !schema.findType(id).isStructType) <= 1
 
     /** The ids of the fields in which a field lies, the innermost first. */
-    private def parentsOf(fieldId: Int): Seq[Int] = {
-      val parents = TypeUtil.indexParents(schema.asStruct())
-      Iterator
-        .iterate(Option(parents.get(fieldId)))(_.flatMap(id => Option(parents.get(id))))
-        .takeWhile(_.isDefined)
-        .flatten
-        .map(_.intValue)
-        .toSeq
-    }
+    private def parentsOf(fieldId: Int): Seq[Int] = paths.of(fieldId).init.reverse
 
     /**
      * Whether a file can have values of a field of elements that readers of this field alone do not return. They can

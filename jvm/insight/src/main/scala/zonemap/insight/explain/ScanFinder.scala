@@ -98,10 +98,7 @@ private[zonemap] final class ScanFinder(tables: PlannableTables) extends Adaptiv
         yield ScanDetails(relation, known, report, isAggregateNoted(known.scan.scan, known))
 
   private def relationOf(scan: DataSourceV2ScanRelation, table: ZoneMapTable): Option[ZoneMapRelation] =
-    (scan.relation.table match {
-      case spark: SparkTable => Some(spark)
-      case other             => Option(RowLevelTables.target(other))
-    }).map(ZoneMapRelation(scan.relation, _, table))
+    ZoneMapRelation.sparkTableOf(scan.relation).map(ZoneMapRelation(scan.relation, _, table))
 
   private def notesOf(table: ZoneMapTable): Seq[ScanNote] = table.notes().asScala.toSeq.map(ScanNote.parse)
 

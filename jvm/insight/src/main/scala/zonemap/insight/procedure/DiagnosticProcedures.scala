@@ -5,7 +5,6 @@ import org.apache.iceberg.BaseTable
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
-import zonemap.spark.scan.SparkMinor.ClassicSession
 import zonemap.iceberg.report.SqlText
 import zonemap.insight.advice.{ConditionAdvice, ScanObservation}
 import zonemap.insight.explain.{WhyNot, WhyNotRow}
@@ -16,6 +15,7 @@ import zonemap.spark.job.SparkJobRunner
 import zonemap.spark.metrics.QueryRuns
 import zonemap.spark.procedure.{Parameter, ResultColumn, ZoneMapProcedure}
 import zonemap.spark.scan.SparkProcess
+import zonemap.spark.scan.SparkMinor.ClassicSession
 import zonemap.spark.table.IcebergTables
 
 /** The procedures that explain plans and layouts. They change neither a table nor its index. */

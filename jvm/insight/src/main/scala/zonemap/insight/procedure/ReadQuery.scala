@@ -9,9 +9,9 @@ import org.apache.spark.sql.catalyst.parser.ParseException
 import org.apache.spark.sql.catalyst.plans.logical.{Call, Command, LogicalPlan, ParsedStatement}
 import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution}
 
+import zonemap.spark.ErrorText
 import zonemap.spark.scan.SparkMinor
 import zonemap.spark.scan.SparkMinor.ClassicSession
-import zonemap.spark.ErrorText
 import zonemap.spark.table.IcebergTables
 
 /** Reads the text of a query as a plan that is not executed. Errors name the query and a remedy. */

@@ -12,13 +12,13 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{ByteType, IntegerType, LongType, ShortType}
 import org.apache.spark.unsafe.types.UTF8String
 
-import zonemap.spark.scan.SparkMinor.ClassicSession
 import zonemap.iceberg.report.SqlText
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.insight.shadow.{Verdict, Verification}
 import zonemap.spark.expression.BoundLiteral
 import zonemap.spark.metrics.QueryRuns
 import zonemap.spark.scan.{IcebergRelation, PlannableTables, SchemaColumns, SparkProcess, SparkTables}
+import zonemap.spark.scan.SparkMinor.ClassicSession
 import zonemap.spark.table.IcebergTables
 
 /** The verdicts of one call of `verify`: of a query, or of queries with one condition each on a table. */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.insight.shadow
 
-import zonemap.spark.scan.SparkMinor.ClassicSession
 import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.metrics.QueryRuns
+import zonemap.spark.scan.SparkMinor.ClassicSession
 
 /**
  * Opens sessions in which checks run queries. Each has the confs and rules of the user's session as they are when this

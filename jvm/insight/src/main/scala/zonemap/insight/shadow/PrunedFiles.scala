@@ -10,8 +10,8 @@ import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
 import org.apache.spark.sql.types.IntegerType
 
-import zonemap.spark.scan.SparkMinor.ClassicSession
 import zonemap.spark.scan.IcebergScans
+import zonemap.spark.scan.SparkMinor.ClassicSession
 
 /**
  * Reads data files that a plan pruned, and counts the rows in them that satisfy the conditions of the query. Spark

@@ -7,10 +7,10 @@ import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import zonemap.spark.scan.SparkMinor.ClassicSession
 import zonemap.iceberg.report.Survivable
 import zonemap.spark.conf.{ConfEntry, ZoneMapConf}
 import zonemap.spark.scan.{SparkProcess, SwapRule, UnrefreshedExecution}
+import zonemap.spark.scan.SparkMinor.ClassicSession
 
 /**
  * Runs one query with and without zonemap and compares the rows. On a difference it finds the rule that causes the

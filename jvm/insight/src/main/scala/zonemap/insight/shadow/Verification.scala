@@ -4,13 +4,13 @@ package zonemap.insight.shadow
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.QueryExecution
 
-import zonemap.spark.scan.SparkMinor.ClassicSession
 import zonemap.core.predicate.False
 import zonemap.iceberg.prune.FileSet
 import zonemap.iceberg.report.{StockReason, Survivable}
 import zonemap.insight.explain.{FoundScan, ScanFinder}
 import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.scan.{IcebergScans, SparkProcess}
+import zonemap.spark.scan.SparkMinor.ClassicSession
 
 /**
  * A row of `verify`.

@@ -4,7 +4,7 @@ package zonemap.spark.job
 import java.util.UUID
 
 import org.apache.iceberg.Schema
-import org.apache.iceberg.types.{Type, TypeUtil, Types}
+import org.apache.iceberg.types.{Type, Types}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.SpecializedGetters
 import org.apache.spark.sql.catalyst.util.{ArrayData, MapData}
@@ -13,6 +13,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import zonemap.core.fact.FactBuilder
 import zonemap.core.predicate.ColumnId
 import zonemap.core.value._
+import zonemap.iceberg.convert.FieldPaths
 
 /** Adds the value of one column of each row to a [[FactBuilder]]. */
 private[zonemap] final class RowAdder(
@@ -38,7 +39,7 @@ private[zonemap] object RowAdder {
 
   def of(projection: Schema, column: ColumnId, cells: CellAdder): RowAdder = {
     val root = projection.asStruct()
-    val ids = idsTo(projection, column.fieldId)
+    val ids = new FieldPaths(projection).of(column.fieldId)
     val (structs, rest) = ids.init.span(projection.findType(_).isStructType)
     if (rest.isEmpty) new RowAdder(path(root, ids), cells.add, () => cells.addNull())
     else {
@@ -83,18 +84,6 @@ private[zonemap] object RowAdder {
       add(elements, i)
       i += 1
     }
-  }
-
-  /** Returns the ids of the fields in which a field lies, the outermost first, and its own id. */
-  private def idsTo(projection: Schema, fieldId: Int): Seq[Int] = {
-    val parents = TypeUtil.indexParents(projection.asStruct())
-    Iterator
-      .iterate(Option(Integer.valueOf(fieldId)))(_.flatMap(id => Option(parents.get(id))))
-      .takeWhile(_.isDefined)
-      .flatten
-      .map(_.intValue)
-      .toSeq
-      .reverse
   }
 
   /** Returns for each field on a path of structs its ordinal within its struct, and the number of fields there. */

@@ -16,8 +16,8 @@ import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-import zonemap.spark.scan.SparkMinor.ClassicSession
 import zonemap.spark.scan.Guarded
+import zonemap.spark.scan.SparkMinor.ClassicSession
 
 /**
  * Spark's scan of a cached table, in the broadcast side of a join whose keys prune. Adaptive execution makes a stage of

@@ -35,9 +35,9 @@ private[zonemap] object ExpressionRule extends Rule[LogicalPlan] {
   private def ofTarget(command: RowLevelWrite): Option[LogicalPlan] =
     for {
       written <- Option(command.table).collect { case relation: DataSourceV2Relation => relation }
-      found <- ZoneMapRelation.ofTarget(written)
       (condition, read) <- filterOf(command, written)
-      predicate <- predicateOf(found.copy(relation = read), condition)
+      found <- ZoneMapRelation.ofTarget(read)
+      predicate <- predicateOf(found, condition)
       changed <- Guarded.orNothing(s"pruning by functions in a command on ${found.table.baseName}") {
         IcebergRelation.unapply(found.withFunctions(predicate)).flatMap { case (other, target) =>
           RowLevelSwapRule.over(command, written, target)(_.copy(options = other.options))

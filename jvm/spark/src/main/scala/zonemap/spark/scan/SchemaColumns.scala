@@ -2,6 +2,7 @@
 package zonemap.spark.scan
 
 import org.apache.iceberg.Schema
+import org.apache.iceberg.types.Type
 import org.apache.iceberg.types.Types.NestedField
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression, GetStructField, MapKeys, MapValues}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
@@ -79,21 +80,19 @@ private[zonemap] final class SchemaColumns(
           name = child.dataType.asInstanceOf[StructType](ordinal).name
           field <- Option(parent.`type`().asStructType().field(name))
         } yield (field, s"$parentName.$name")
-      case ElementOf(MapKeys(map)) =>
-        find(map).collect {
-          case (field, name) if field.`type`().isMapType => (field.`type`().asMapType().fields().get(0), s"$name.key")
-        }
-      case ElementOf(MapValues(map)) =>
-        find(map).collect {
-          case (field, name) if field.`type`().isMapType => (field.`type`().asMapType().fields().get(1), s"$name.value")
-        }
-      case ElementOf(list) =>
-        find(list).collect {
-          case (field, name) if field.`type`().isListType =>
-            (field.`type`().asListType().fields().get(0), s"$name.element")
-        }
-      case _ => None
+      case ElementOf(MapKeys(map))   => within(map, _.isMapType, 0)
+      case ElementOf(MapValues(map)) => within(map, _.isMapType, 1)
+      case ElementOf(list)           => within(list, _.isListType, 0)
+      case _                         => None
     }
+
+  /** Returns the field of the elements of a list, or of the keys or the values of a map, and its full name. */
+  private def within(container: Expression, isOfKind: Type => Boolean, ordinal: Int): Option[(NestedField, String)] =
+    for {
+      (parent, name) <- find(container)
+      if isOfKind(parent.`type`())
+      field = parent.`type`().asNestedType().fields().get(ordinal)
+    } yield (field, s"$name.${field.name}")
 
   /** True if Spark represents and orders values of `dataType` as the index does values of `columnType`. */
   private def shares(columnType: ColumnType, dataType: DataType): Boolean =

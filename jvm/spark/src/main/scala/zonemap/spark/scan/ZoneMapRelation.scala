@@ -122,10 +122,16 @@ private[zonemap] object ZoneMapRelation extends PredicateHelper {
    */
   def ofTarget(relation: DataSourceV2Relation): Option[ZoneMapRelation] =
     for {
-      target <- Option(RowLevelTables.target(relation.table))
-      ours <- Option(target.table()).collect { case table: ZoneMapTable => table }
-      if ReadOptions.readPinnedFiles(relation.options)
+      target <- sparkTableOf(relation)
+      ours <- tableOfScan(relation)
     } yield ZoneMapRelation(relation, target, ours)
+
+  /** The Iceberg table that a relation reads, as a query or as the target of a row-level command. */
+  def sparkTableOf(relation: DataSourceV2Relation): Option[SparkTable] =
+    relation.table match {
+      case table: SparkTable => Some(table)
+      case other             => Option(RowLevelTables.target(other))
+    }
 
   /**
    * The table of a planned scan, which may be the target of a row-level command. Only the plan of the scan has its
@@ -133,10 +139,9 @@ private[zonemap] object ZoneMapRelation extends PredicateHelper {
    * reads match relations of queries, by the pattern of this object.
    */
   def tableOfScan(relation: DataSourceV2Relation): Option[ZoneMapTable] =
-    (relation.table match {
-      case table: SparkTable => Some(table)
-      case other             => Option(RowLevelTables.target(other))
-    }).map(_.table()).collect { case ours: ZoneMapTable if ReadOptions.readPinnedFiles(relation.options) => ours }
+    sparkTableOf(relation).map(_.table()).collect {
+      case ours: ZoneMapTable if ReadOptions.readPinnedFiles(relation.options) => ours
+    }
 
   /** True if each scan of the relation reads exactly the files of the snapshot that its table is pinned to. */
   private[zonemap] def isPinned(relation: DataSourceV2Relation, table: SparkTable): Boolean =

@@ -14,9 +14,9 @@ import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
 import org.apache.spark.sql.catalyst.plans.logical.View
 import org.apache.spark.sql.catalyst.util.quoteIfNeeded
 
-import zonemap.spark.scan.SparkMinor.ClassicSession
 import zonemap.iceberg.convert.Indexable
 import zonemap.spark.ErrorText
+import zonemap.spark.scan.SparkMinor.ClassicSession
 
 /** Loads the Iceberg table that an argument names. Errors name the table and a remedy. */
 private[zonemap] object IcebergTables {
