@@ -254,9 +254,11 @@ private[zonemap] object VersionFile {
 
 /**
  * Ascending ordinals, held as the ranges in which they are stored, so that a file that declares many ordinals uses
- * little memory.
+ * little memory. Serializable, because tasks have references to segments.
  */
-final private class Ordinals(starts: Array[Int], ends: Array[Int]) extends scala.collection.immutable.IndexedSeq[Int] {
+final private class Ordinals(starts: Array[Int], ends: Array[Int])
+    extends scala.collection.immutable.IndexedSeq[Int]
+    with Serializable {
 
   /** The number of ordinals before each range, followed by the number of all ordinals. */
   private val before = starts.indices.scanLeft(0)((count, range) => count + ends(range) - starts(range)).toArray

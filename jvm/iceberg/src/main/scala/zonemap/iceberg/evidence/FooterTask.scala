@@ -97,8 +97,7 @@ private[zonemap] object FooterTask {
   }
 
   def group(segment: SegmentRef, rows: Array[Int], until: Long): Seq[FooterTask] =
-    // the ordinals of a reference that was read from a version are not serializable, and no task needs them
-    rows.grouped(FilesOfTask).map(FooterTask(segment.copy(liveManifests = Nil), _, until)).toSeq
+    rows.grouped(FilesOfTask).map(FooterTask(segment, _, until)).toSeq
 }
 
 /** Runs the tasks of a check of footers; returns the findings in the order of the tasks. */

@@ -56,6 +56,18 @@ class ProceduresTest extends SharedSession {
     }
   }
 
+  test("a build of several segments is a Spark job, and reuses those that the store has of an earlier one") {
+    val t = newTable("several_segments")
+    withConf("spark.sql.zonemap.build.segmentRows" -> "2") {
+      def built() = call(s"build_index(table => '$t')").getAs[Int]("segments")
+      def stored = sql(s"CALL zonemap.system.drop_index('$t')").collect().map(_.getString(0)).toSet
+      assert(built() == 3)
+      val before = stored
+      assert(built() == 3 && stored == before)
+    }
+    assert(sql(s"SELECT * FROM $t WHERE id = 25").count() == 1)
+  }
+
   test("a name that Spark cannot parse: the error retains the reason of the parser") {
     for (verb <- Seq("build_index", "refresh_index", "index_status", "drop_index")) {
       val error = errorOf(s"$verb(table => 'a b c')")
