@@ -231,7 +231,8 @@ class PartitionKeysTest extends AnyFunSuite with BeforeAndAfterEach with OwnProc
     val name = table.load().schema().findColumnName(1)
     val kept = planned(table, In(ColumnRef(1, LongType, name), SortedValues.ofLongs(Array(7L, 1L << 40))))
     assert(kept(path(table, 7)) && kept.size < 20)
-    assert(planned(table, In(ColumnRef(1, StringType, name), SortedValues.of(Seq(ZoneValues.ofString("7"))))).size == 52)
+    assert(
+      planned(table, In(ColumnRef(1, StringType, name), SortedValues.of(Seq(ZoneValues.ofString("7"))))).size == 52)
   }
 
   test("what Spark and Iceberg order or read differently tells nothing (S69)") {

@@ -4,13 +4,14 @@ package zonemap.spark.expression
 import org.apache.spark.sql.catalyst.expressions.{And, AttributeReference, BinaryComparison, CaseWhen, Cast, Coalesce}
 import org.apache.spark.sql.catalyst.expressions.{EqualNullSafe, EqualTo, Expression, GetStructField, GreaterThan}
 import org.apache.spark.sql.catalyst.expressions.{GreaterThanOrEqual, If, In, InSet, IsNotNull, IsNull, LessThan}
-import org.apache.spark.sql.catalyst.expressions.{LessThanOrEqual, Literal, Not, Or, StartsWith}
+import org.apache.spark.sql.catalyst.expressions.{LessThanOrEqual, Literal, MapKeys, MapValues, Not, Or, StartsWith}
 import org.apache.spark.sql.types.{BooleanType, DataType, DoubleType, FloatType, IntegerType, LongType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
 
 import zonemap.core.predicate.{
   AnyElement,
   ColumnRef,
+  Compare,
   CompareColumns,
   CompareOp,
   Contains,
@@ -120,6 +121,15 @@ private[zonemap] final class ExpressionTranslator(columns: ColumnResolver) {
       finally isInElement = false
     }
 
+  /** The value of a map's key, if it is not null, is a value of the map, and the key is one of its keys: S159. */
+  private def ofEntry(value: Expression, wanted: Wanted): Predicate =
+    value match {
+      case MapEntry(map, key) if !wanted.nulls =>
+        val isKey = columns.column(ElementOf(MapKeys(map))).fold[Predicate](True)(Compare(_, CompareOp.Eq, key))
+        both(anyElement(isKey), anyElement(rowsOf(ElementOf(MapValues(map)), wanted)))
+      case _ => True
+    }
+
   private def containing(parts: Option[TextParts]): Predicate =
     parts.filter(p => affords(p.alternatives.size * ExpressionTranslator.EvaluationsOfParts)).fold[Predicate](True) {
       found =>
@@ -209,7 +219,7 @@ private[zonemap] final class ExpressionTranslator(columns: ColumnResolver) {
     else
       expression match {
         case Literal(value, dataType) => ofLiteral(value, dataType, wanted)
-        case Bare(_)                  => columns.column(expression).fold(untold())(wanted.on)
+        case Bare(_) => columns.column(expression).fold(both(untold(), ofEntry(expression, wanted)))(wanted.on)
         // the first value that is not null: SOUNDNESS, S57
         case Coalesce(children) if affordsNested(children.size, wanted) =>
           children.init.foldRight(rowsOf(children.last, wanted)) { (child, rest) =>

@@ -23,7 +23,7 @@ import zonemap.iceberg.convert.IcebergValues
 import zonemap.spark.SharedSession
 import zonemap.spark.job.{CellAdder, RowAdder}
 
-/** Conditions on elements of lists and on keys and values of maps (S156 to S158). */
+/** Conditions on elements of lists and on keys and values of maps (S156 to S159). */
 class ElementConditionsTest extends SharedSession with Seeded {
   private val schema = StructType.fromDDL(
     "a ARRAY<INT>, d ARRAY<DOUBLE>, s ARRAY<STRING>, items ARRAY<STRUCT<sku: STRING, n: INT>>, m MAP<STRING, INT>, " +
@@ -89,6 +89,8 @@ class ElementConditionsTest extends SharedSession with Seeded {
       "try_element_at(a, -1) > 5" -> "ANY ELEMENT WITH (a.element IN [6, +inf))",
       "map_contains_key(m, 'k')" -> "ANY ELEMENT WITH (m.key IN ['k', 'k'])",
       "exists(map_values(m), x -> x > 5)" -> "ANY ELEMENT WITH (m.value IN [6, +inf))",
+      "m['k'] > 5" -> "ANY ELEMENT WITH (m.key = 'k') AND ANY ELEMENT WITH (m.value IN [6, +inf))",
+      "element_at(m, 'k') IS NOT NULL" -> "ANY ELEMENT WITH (m.key = 'k') AND ANY ELEMENT WITH (m.value IS NOT NULL)",
       "array_contains(a, 1) AND array_contains(a, 5)" ->
         "ANY ELEMENT WITH (a.element IN [1, 2)) AND ANY ELEMENT WITH (a.element IN [5, 6))"
     ).foreach { case (text, expected) => assert(told(text).contains(expected), s"$text: ${told(text)}") }
@@ -103,6 +105,9 @@ class ElementConditionsTest extends SharedSession with Seeded {
       "array_position(a, 5) = 0",
       "array_position(a, 5) IS NULL",
       "get(a, 1) IS NULL",
+      "m['k'] IS NULL",
+      "NOT m['k'] <=> 5",
+      "coalesce(m['k'], 5) = 5",
       "coalesce(get(a, 1), 5) = 5",
       "element_at(a, 1) = 5",
       "coalesce(array_position(a, 5), 7) = 7",
@@ -182,13 +187,13 @@ class ElementConditionsTest extends SharedSession with Seeded {
   }
 
   for (ansi <- Seq(true, false))
-    test(s"random conditions leave out no row for which they are TRUE or fail, ANSI $ansi (S156 to S158)") {
+    test(s"random conditions leave out no row for which they are TRUE or fail, ANSI $ansi (S156 to S159)") {
       var (matched, excluded) = (0, 0)
       withConf("spark.sql.ansi.enabled" -> ansi.toString) {
         rounds(400) { rng =>
           val (wanted, isOfConjuncts) = condition(rng)
           Try(translate(wanted)).foreach { case (bound, predicate) =>
-            for (_ <- 1 to 4) {
+            for (_ <- 1 to 8) {
               val rows = Seq.fill(1 + rng.int(2))(row(rng))
               val facts = (for (column <- columns; kind <- kindsOf(column) if rng.chance(60)) yield (column, kind))
                 .map { case (column, kind) =>
@@ -267,6 +272,15 @@ private object ElementConditionsTest {
     "NOT map_contains_key(m, 'b')",
     "array_contains(map_values(m), N)",
     "exists(map_values(m), x -> x < N)",
-    "exists(map_keys(m), x -> x > 'TEXT')"
+    "exists(map_keys(m), x -> x > 'TEXT')",
+    "m['k'] = N",
+    "m['TEXT'] < N",
+    "m['a'] IN (N, 2)",
+    "m['a'] NOT IN (N, 2)",
+    "m['k'] IS NULL",
+    "element_at(m, 'b') IS NOT NULL",
+    "NOT m['b'] <=> N",
+    "coalesce(m['a'], N) = 3",
+    "m['a'] + m['b'] > N"
   )
 }
