@@ -50,6 +50,7 @@ STATUS = {
     "columns": "all",
     "facts": "bloom(user_id)=65536",
     "fact_bytes": 65536,
+    "chosen_facts": "",
     "problem": "the store cannot be read: java.io.IOException: denied",
     "bounds": "extremes=8 valid=0 doubtful=0",
     "verdict": "unreadable: java.io.IOException: denied",

@@ -215,7 +215,7 @@ def test_delete_files() -> None:
     assert index.is_empty()
 
 
-@pytest.mark.parametrize("number", range(1, 6))
+@pytest.mark.parametrize("number", range(1, 7))
 def test_versions(number: int) -> None:
     version = decode_version((STORE / f"version-{number}").read_bytes())
     assert [ref.name.split("/")[0] for ref in version.segments + version.delete_segments]

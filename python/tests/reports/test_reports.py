@@ -34,6 +34,7 @@ STATUS: dict[str, Any] = {field.name: 0 for field in fields(StatusResult)} | {
     "columns": "all",
     "facts": "bloom(user_id)=65536",
     "fact_bytes": 65_536,
+    "chosen_facts": "",
     "bounds": "extremes=1000",
 }
 SCAN = {

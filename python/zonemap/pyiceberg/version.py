@@ -17,7 +17,7 @@ _MAGIC = b"ZMVERSON"
 _HEADER_BYTES = 18
 _MOST_BYTES = 16 << 20
 _REF_BYTES = 11
-_WITH_FACTS, _WITH_COLUMNS, _WITH_KEYS, _WITH_MAPPINGS = 2, 3, 4, 5
+_WITH_FACTS, _WITH_COLUMNS, _WITH_KEYS, _WITH_MAPPINGS, _WITH_CHOSEN = 2, 3, 4, 5, 6
 _FACT_KINDS = range(1, 7)
 
 _PART = "[A-Za-z0-9_-]+"
@@ -73,8 +73,8 @@ def decode_version(data: bytes) -> Version:
         raise DamagedError(f"a version of {length} bytes in {cursor.remaining} bytes")
     if crc32c(data[_HEADER_BYTES:]) != crc:
         raise DamagedError("the checksum of the version does not match")
-    if not 1 <= form <= _WITH_MAPPINGS:
-        raise UnsupportedFormatError(f"version files of format {form}, of which this release reads 1 to 5")
+    if not 1 <= form <= _WITH_CHOSEN:
+        raise UnsupportedFormatError(f"version files of format {form}, of which this release reads 1 to 6")
     table_uuid, snapshot_id, manifest_list = cursor.text(), cursor.i64(), cursor.text()
     cursor.i64()  # the sequence number
     data_files, delete_files = cursor.i64(), cursor.i64()
@@ -136,6 +136,8 @@ def _contradicted(cursor: Cursor, form: int) -> frozenset[int]:
             found.add(field_id)
         if form >= _WITH_MAPPINGS:
             cursor.optional(cursor.text)
+        if form >= _WITH_CHOSEN:
+            cursor.byte()
     return frozenset(found)
 
 

@@ -135,6 +135,8 @@ class StatusResult(OneRow):
         columns: The columns whose bounds the index retains, "all" if no columns were chosen.
         facts: Facts beyond bounds and the bytes of each, such as "values(status)=2048 bloom(user_id)=65536".
         fact_bytes: Size of all facts.
+        chosen_facts: The facts that ``upkeep.autoFacts`` has chosen, tried or dropped, each with its reason, such as
+            "bloom(user_id): chosen: .."; empty without any.
         bounds: Number of data files by the permitted use of their bounds, such as "extremes=90 valid=8 doubtful=2".
             extremes: all pruning, MIN and MAX. valid: all pruning. doubtful: only filters that Iceberg evaluates too.
             Empty if nothing is covered.
@@ -166,6 +168,7 @@ class StatusResult(OneRow):
     columns: str
     facts: str
     fact_bytes: int
+    chosen_facts: str
     bounds: str
     evidence: str
     spilled_bytes: int

@@ -20,6 +20,7 @@ final private[zonemap] case class SegmentRef(
  * files with a fact.
  *
  * @param contradictsManifests whether rows of some live data file contradict the column's statistics in its manifest
+ * @param isChosen whether upkeep has chosen the fact by observed scans, and will drop it if it does not prune
  */
 final private[zonemap] case class FactRef(
     relativePath: String,
@@ -30,7 +31,8 @@ final private[zonemap] case class FactRef(
     files: Int,
     facts: Int,
     contradictsManifests: Boolean = false,
-    mapping: Option[String] = None)
+    mapping: Option[String] = None,
+    isChosen: Boolean = false)
 
 /**
  * The content of the index for one snapshot. The counts are of live data files and live delete files.
@@ -62,6 +64,7 @@ private[zonemap] object VersionFile {
   private val WithColumns = 3
   private val WithKeys = 4
   private val WithMappings = 5
+  private val WithChosen = 6
   val HeaderBytes = 18
 
   /** The largest size of a version file. A file that declares more is not read. */
@@ -108,7 +111,8 @@ private[zonemap] object VersionFile {
   }
 
   private def formatOf(version: VersionFile): Int =
-    if (version.facts.exists(_.mapping.isDefined)) WithMappings
+    if (version.facts.exists(_.isChosen)) WithChosen
+    else if (version.facts.exists(_.mapping.isDefined)) WithMappings
     else if (version.facts.exists(ref => !FactFile.isPlain(ref.kind, ref.column))) WithKeys
     else if (version.columns != ColumnChoice.All) WithColumns
     else if (version.facts.nonEmpty) WithFacts
@@ -124,9 +128,9 @@ private[zonemap] object VersionFile {
     val crc = in.int()
     if (length != in.remaining) Input.damaged(s"${in.remaining} bytes of $length")
     if (Checksums.crc32c(source.read(HeaderBytes.toLong, length)) != crc) Input.damaged("the checksum does not match")
-    if (version < SegmentsOnly || version > WithMappings)
+    if (version < SegmentsOnly || version > WithChosen)
       throw new LaterFormatException(
-        s"unsupported format version $version (this release reads $SegmentsOnly to $WithMappings)")
+        s"unsupported format version $version (this release reads $SegmentsOnly to $WithChosen)")
     read(in, version)
   }
 
@@ -141,9 +145,9 @@ private[zonemap] object VersionFile {
     val deleteSegments = Vector.fill(in.count(RefBytes))(readRef(in, StoreNames.isDeleteSegment))
     val facts = if (format < WithFacts) Vector.empty else Vector.fill(in.count(RefBytes))(readFacts(in, format))
     val columns = format match {
-      case WithKeys | WithMappings => in.optional(readColumns(in)).getOrElse(ColumnChoice.All)
-      case WithColumns             => readColumns(in)
-      case _                       => ColumnChoice.All
+      case WithColumns               => readColumns(in)
+      case early if early < WithKeys => ColumnChoice.All
+      case _                         => in.optional(readColumns(in)).getOrElse(ColumnChoice.All)
     }
     in.end("the version file")
     VersionFile(
@@ -172,7 +176,8 @@ private[zonemap] object VersionFile {
     if (format >= WithKeys) FactFile.writeMapKey(out, ref.column.mapKey)
     out.varint(ref.files).varint(ref.facts)
     if (format >= WithKeys) out.byte(if (ref.contradictsManifests) 1 else 0)
-    if (format >= WithMappings) out.optional(ref.mapping)(out.text): Unit
+    if (format >= WithMappings) out.optional(ref.mapping)(out.text)
+    if (format >= WithChosen) out.byte(if (ref.isChosen) 1 else 0): Unit
   }
 
   /**
@@ -204,7 +209,9 @@ private[zonemap] object VersionFile {
       in.varint(),
       in.varint(),
       format >= WithKeys && in.byte() != 0,
-      if (format >= WithMappings) in.optional(in.text()) else None)
+      if (format >= WithMappings) in.optional(in.text()) else None,
+      format >= WithChosen && in.byte() != 0
+    )
   }
 
   private def writeRef(out: Output, ref: SegmentRef): Unit = {

@@ -130,8 +130,10 @@ class FactFileTest extends AnyFunSuite with Seeded {
       ref(FactKind.Bloom, ColumnId(8, key)))
     assert(VersionFile.decode(VersionFile.encode(plain.copy(facts = refs))) == plain.copy(facts = refs))
     assert(refs.map(r => VersionFile.encode(plain.copy(facts = Seq(r)))(8).toInt) == Seq(4, 2, 4, 4))
-    val chosen = plain.copy(facts = refs, columns = ColumnChoice.only(Seq(3, 1)))
-    assert(VersionFile.decode(VersionFile.encode(chosen)) == chosen)
+    val withColumns = plain.copy(facts = refs, columns = ColumnChoice.only(Seq(3, 1)))
+    assert(VersionFile.decode(VersionFile.encode(withColumns)) == withColumns)
+    val chosen = withColumns.copy(facts = refs.head.copy(mapping = Some("ab")) +: refs.map(_.copy(isChosen = true)))
+    assert(VersionFile.decode(VersionFile.encode(chosen)) == chosen && VersionFile.encode(chosen)(8) == 6)
     keys.foreach { key =>
       val stored = Seq(FactKey.of("f", 1) -> builtOf(FactKind.Values, Seq(Some(ZoneValues.ofString("timer")))))
       val bytes = FactFile.encode(FactKind.Values, ColumnId(8, key), StringType, stored)

@@ -174,7 +174,8 @@ object SeededStore {
       plain.copy(facts = Seq(ref)),
       plain.copy(columns = ColumnChoice.only(Seq(7, 3))),
       plain.copy(facts = Seq(ref, keyed), columns = ColumnChoice.only(Seq(1))),
-      plain.copy(facts = Seq(ref.copy(mapping = Some("{}"))))
+      plain.copy(facts = Seq(ref.copy(mapping = Some("{}")))),
+      plain.copy(facts = Seq(ref.copy(isChosen = true), keyed))
     ).zipWithIndex.map { case (version, i) => s"version-${i + 1}" -> VersionFile.encode(version) }
   }
 

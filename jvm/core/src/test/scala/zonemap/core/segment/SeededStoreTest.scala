@@ -61,6 +61,6 @@ class SeededStoreTest extends AnyFunSuite {
       val file = FactFile.open(ByteSource.ofBytes(kept(name)))
       assert(file.keysIterator.flatMap(key => file.find(key)).nonEmpty, name)
     }
-    (1 to 5).foreach(i => assert(VersionFile.decode(kept(s"version-$i")).tableUuid == "uuid"))
+    (1 to 6).foreach(i => assert(VersionFile.decode(kept(s"version-$i")).tableUuid == "uuid"))
   }
 }

@@ -7,9 +7,10 @@ import scala.util.Try
 
 import org.apache.iceberg.{BaseTable, Snapshot, Table}
 
-import zonemap.iceberg.fact.FactBuild
+import zonemap.iceberg.fact.{FactBuild, FactRequest}
 import zonemap.iceberg.registry.TableIndex
 import zonemap.iceberg.settings.PlannerSettings
+import zonemap.iceberg.snapshot.TableFacts
 import zonemap.iceberg.store.IndexStore
 import zonemap.iceberg.trust.BoundsLevels
 import zonemap.iceberg.upkeep.UpkeepProcess
@@ -63,6 +64,7 @@ private[zonemap] final class IndexStatus(process: UpkeepProcess, nowMillis: () =
     val newest = coverage.newest
     // a process that holds nothing has the choice of columns and the facts from the store
     val read = found.look.opened.orElse(found.look.nearest.filter(_ => known.isEmpty))
+    val facts = read.flatMap(_.facts).getOrElse(known.facts)
     StatusResult(
       snapshotId = snapshot.fold(-1L)(_.snapshotId()),
       covered = coverage.isExact,
@@ -78,7 +80,8 @@ private[zonemap] final class IndexStatus(process: UpkeepProcess, nowMillis: () =
       store = store.root,
       levels = newest.fold("")(_.levels),
       columns = ColumnChange.describe(table, read.flatMap(_.choice).getOrElse(known.choice)),
-      facts = FactBuild.describe(table, read.flatMap(_.facts).getOrElse(known.facts)),
+      facts = FactBuild.describe(table, facts),
+      chosenFacts = chosen(table, facts, known.factNotes),
       problem = IndexProblem.of(found),
       bounds = bounds.fold("")(_.toString),
       evidence = bounds.toSeq.flatMap(_.lines(name, table.schema())).mkString(". "),
@@ -88,6 +91,12 @@ private[zonemap] final class IndexStatus(process: UpkeepProcess, nowMillis: () =
       coverage = coverage.counts,
       lagSeconds = coverage.lagMillis.fold(-1.0)(_ / 1000.0)
     )
+  }
+
+  /** The notes of this process, and the chosen facts of which it knows no more. */
+  private def chosen(table: Table, facts: TableFacts, notes: Seq[(String, String)]): Seq[(String, String)] = {
+    val noted = notes.map(_._1).toSet
+    notes ++ FactRequest.known(table, facts).filter(r => r.isChosen && !noted(r.text)).map(_.text -> "chosen")
   }
 
   /**

@@ -11,6 +11,7 @@ package zonemap.iceberg.admin
  * @param lagSnapshots the number of snapshots from the newest covered ancestor to the current one; `-1` if unknown
  * @param columns the names of the columns that are indexed, "all" where that is not a choice
  * @param facts the names of the facts, such as `bloom(user_id)`, and the bytes of each
+ * @param chosenFacts the facts that upkeep has chosen, tried or dropped by observed scans, each with its reason
  * @param problem why the snapshot is not covered or its index not stored; empty where it is both
  * @param bounds how many data files have bounds of each level of trust
  * @param evidence which files and columns are pruned less for lack of proof, and what would prove them; empty if none are
@@ -35,6 +36,7 @@ private[zonemap] final case class StatusResult(
     levels: String,
     columns: String,
     facts: Seq[(String, Long)],
+    chosenFacts: Seq[(String, String)],
     problem: String,
     bounds: String,
     evidence: String,
@@ -64,6 +66,7 @@ private[zonemap] object StatusResult {
       levels = "",
       columns = "",
       facts = Nil,
+      chosenFacts = Nil,
       problem = why,
       bounds = "",
       evidence = "",

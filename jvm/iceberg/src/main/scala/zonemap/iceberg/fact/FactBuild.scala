@@ -204,7 +204,7 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
     }.toMap
     val kept = readable.map { case (request, facts) =>
       val refs = if (facts.isEmpty) ofNoFile(work, request, store) else joined(request, facts, live, store)
-      request -> refs.map(_.copy(contradictsManifests = wrong(request) > 0))
+      request -> refs.map(_.copy(contradictsManifests = wrong(request) > 0, isChosen = request.isChosen))
     }
     (kept, wrong)
   }

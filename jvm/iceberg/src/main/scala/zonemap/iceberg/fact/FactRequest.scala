@@ -22,13 +22,15 @@ import zonemap.iceberg.snapshot.TableFacts
  * @param typeText the column's type in that schema
  * @param mapping a digest of the names by which readers find the column in files without field ids, see
  *   [[zonemap.iceberg.convert.MappedNames]]
+ * @param isChosen whether upkeep has chosen the fact by observed scans
  */
 private[zonemap] final case class FactRequest(
     kind: FactKind,
     column: ColumnId,
     name: String,
     typeText: String,
-    mapping: Option[String] = None) {
+    mapping: Option[String] = None,
+    isChosen: Boolean = false) {
   def columnType: ColumnType =
     ColumnType.parse(typeText).getOrElse(throw new IllegalStateException(s"No column type '$typeText'."))
 
@@ -61,7 +63,7 @@ private[zonemap] object FactRequest {
     facts.known.toSeq.sortBy { case (column, kind) => (kind.code, column.fieldId) }.flatMap { case (column, kind) =>
       val name = SqlText.factColumn(ColumnNames.of(table.schema(), column))
       val parsed = Try(new Parsed(kind, name, table).request)
-      parsed.toOption.filter(_.column == column)
+      parsed.toOption.filter(_.column == column).map(_.copy(isChosen = facts.isChosen(column, kind)))
     }
 
   /** One fact in the notation of a call. */

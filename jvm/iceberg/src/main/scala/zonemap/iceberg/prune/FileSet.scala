@@ -12,6 +12,7 @@ import zonemap.core.segment.Segment
 import zonemap.core.value.{ColumnType, Presence, ZoneValue}
 import zonemap.iceberg.convert.{PartitionTuples, SourceConditions}
 import zonemap.iceberg.convert.PartitionTuples.TupleKey
+import zonemap.iceberg.snapshot.TableFacts
 import zonemap.iceberg.store.StoreBudget
 import zonemap.iceberg.trust.BoundsTrust
 
@@ -139,8 +140,11 @@ final class FileSet private[zonemap] (
     if (hits.isEmpty) 1.0 else hits.sum / hits.size
   }
 
+  /** The same files, pruned by other facts. */
+  private[zonemap] def withFacts(facts: TableFacts): FileSet = new FileSet(parts, trust.withFacts(facts), budget)
+
   /** At most about `limit` of the files, spread over the set: facts are evaluated file by file, which is slow. */
-  private def everyNth(limit: Int): FileSet = {
+  private[zonemap] def everyNth(limit: Int): FileSet = {
     val step = Math.max(1, (count / limit).toInt)
     new FileSet(
       parts.map { case (segment, rows) =>

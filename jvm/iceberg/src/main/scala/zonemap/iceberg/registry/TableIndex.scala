@@ -49,6 +49,9 @@ private[zonemap] final class TableIndex(val uuid: UUID, access: StoreAccess) ext
   /** The snapshot for whose data files this JVM has built all facts that the table has. */
   @volatile private[zonemap] var factsBuiltFor: Option[Long] = None
 
+  /** What upkeep has chosen, tried and dropped by observed scans: the facts, each with its reason. */
+  @volatile private[zonemap] var factNotes: Seq[(String, String)] = Nil
+
   @volatile private var usedNanos = System.nanoTime()
 
   @volatile private var heldFacts = TableFacts.Empty

@@ -65,6 +65,20 @@ private[zonemap] final class TableFacts private (
 
   def bytesOf(column: ColumnId, kind: FactKind): Long = byColumn.getOrElse((column, kind), Nil).map(_.sizeBytes).sum
 
+  /** Whether upkeep has chosen the fact, and no caller has asked for it. */
+  def isChosen(column: ColumnId, kind: FactKind): Boolean =
+    byColumn.get((column, kind)).exists(_.forall(_.isChosen))
+
+  /** The facts without one of them; the result shares the files that were read. */
+  def without(column: ColumnId, kind: FactKind): TableFacts =
+    new TableFacts(
+      sequenceNumber,
+      refs.filterNot(ref => ref.column == column && ref.kind == kind),
+      store,
+      pauseNanos,
+      tried,
+      distrusted)
+
   /** The readable fact files about a column. */
   def files(column: ColumnId, kind: FactKind): Seq[(FactRef, FactFile)] =
     byColumn.getOrElse((column, kind), Nil).flatMap(ref => open(ref).map(o => (ref, o.file)))

@@ -32,6 +32,9 @@ private[zonemap] final class BoundsTrust(
     val specs: Int => Option[PartitionSpec],
     names: Int => Option[String]) {
 
+  /** The same levels with other facts of the same data files. */
+  def withFacts(others: TableFacts): BoundsTrust = new BoundsTrust(others, specs, names)
+
   /**
    * Prepares a condition that is evaluated on the segments of a plan.
    *

@@ -56,6 +56,11 @@ private[zonemap] final class FactUpkeep(process: IndexProcess) {
    */
   def register(runner: Table => Option[FactTaskRunner]): Unit = runnerOf = runner
 
+  /** Queues other work on the facts of a table; its runner is `None` if no session can read data when its turn comes. */
+  def withRunner(table: Table)(work: Option[FactTaskRunner] => Unit): Unit =
+    try worker.execute(() => work(runnerOf(table)))
+    catch { case _: RejectedExecutionException if worker.isShutdown => () }
+
   /** Queues the building of the facts that the snapshot's files lack. The store must contain the snapshot. */
   def enqueue(table: Table, snapshot: Snapshot, settings: PlannerSettings): Unit =
     if (isWanted(table, snapshot, settings)) {

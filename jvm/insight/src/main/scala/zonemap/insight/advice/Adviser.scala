@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.insight.advice
 
-import scala.collection.mutable
-
 import zonemap.core.predicate.Predicate
 import zonemap.iceberg.fact.FactTaskRunner
 import zonemap.iceberg.plan.PinnedRelation
-import zonemap.iceberg.prune.FileSet
 import zonemap.iceberg.report.SqlText
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.upkeep.UpkeepProcess
@@ -28,14 +25,7 @@ private[zonemap] final class Adviser(settings: PlannerSettings, process: UpkeepP
     val live = relation.liveFiles.getOrElse {
       target.refuse(Clustering.whyUncovered(relation), s"${SqlText.build(target.sqlName)} indexes it")
     }
-    val sets = mutable.Map.empty[Any, FileSet]
-    def shared(files: FileSet) = sets.getOrElseUpdate(files.rows, files)
-    val usages = scans
-      .groupBy(_.key)
-      .values
-      .map(equal => new Usage(equal.head, equal.size, relation, live, shared))
-      .toSeq
-      .sortBy(usage => (-usage.times, usage.scan.key.mkString))
+    val usages = Usage.of(scans, relation, live)
     val sort = new SortAdvice(target, usages, live)
     val tried = facts.map(new FactAdvice(relation, target.sqlName, live).ofUsages(usages, _))
     val ofFacts = tried.toSeq.flatten.map(_.advice)

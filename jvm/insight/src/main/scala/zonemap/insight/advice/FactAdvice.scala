@@ -14,7 +14,11 @@ import zonemap.iceberg.report.{ByteText, SqlText}
  * The facts that would keep fewer files of the observed scans. It builds the facts of a sample of the data files, counts
  * the files of the sample that they prune, and retains none of them.
  */
-private[advice] final class FactAdvice(relation: PinnedRelation, sqlName: String, live: FileSet) {
+private[advice] final class FactAdvice(
+    relation: PinnedRelation,
+    sqlName: String,
+    live: FileSet,
+    limit: FactLimit = FactLimit.Default) {
   import FactAdvice._
 
   /** The trial of each column that the usages need facts of. */
@@ -98,7 +102,7 @@ private[advice] final class FactAdvice(relation: PinnedRelation, sqlName: String
     val kept = s"${best.text} would keep about ${Advice.files(best.after.files)} instead of " +
       s"${Advice.files(now.files)} for ${Advice.scans(scans)}, after a trial with ${Advice.files(best.sampled.toLong)}"
     val byBounds = helpful.exists(_.requests.head.kind == FactKind.Bounds)
-    TriedFacts(needs.head.columns, of(best, cost(best), kept, scans, now, held), byBounds)
+    TriedFacts(needs.head.columns, best.requests, of(best, cost(best), kept, scans, now, held), byBounds)
   }
 
   private def of(best: Tried, cost: Cost, kept: String, scans: Long, now: Size, held: Long): Advice =
@@ -127,7 +131,7 @@ private[advice] final class FactAdvice(relation: PinnedRelation, sqlName: String
 
   private lazy val most: Long = {
     val all = Size.of(live)
-    FactLimit.Default.bytesFor(all.files, all.bytes)
+    limit.bytesFor(all.files, all.bytes)
   }
 }
 
@@ -151,4 +155,8 @@ private object FactAdvice {
  *
  * @param byBounds whether bounds of the columns would keep clearly fewer files
  */
-private[advice] final case class TriedFacts(columns: Seq[ColumnRef], advice: Advice, byBounds: Boolean)
+private[advice] final case class TriedFacts(
+    columns: Seq[ColumnRef],
+    facts: Seq[FactRequest],
+    advice: Advice,
+    byBounds: Boolean)

@@ -15,8 +15,10 @@ import zonemap.spark.scan.{ForwardingScan, Guarded, PlannedBefore}
  * run. It changes no plan.
  *
  * The optimizer applies a rule to the same scans several times, so each scan is marked once it is retained.
+ *
+ * @param listener is called with each scan that is retained
  */
-private[zonemap] final class ObserveScans extends Rule[LogicalPlan] {
+private[zonemap] final class ObserveScans(listener: ObservedScan => Unit) extends Rule[LogicalPlan] {
   import ObserveScans._
 
   private val found = new RingBuffer[ObservedScan](MostScans)
@@ -26,7 +28,10 @@ private[zonemap] final class ObserveScans extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = {
     Guarded.orNothing[Unit]("an observation of its scans") {
-      if (!QueryRuns.isCheck) ScanObservation.of(plan, isNew).foreach(found.add)
+      if (!QueryRuns.isCheck) ScanObservation.of(plan, isNew).foreach { scan =>
+        found.add(scan)
+        listener(scan)
+      }
       None
     }
     plan

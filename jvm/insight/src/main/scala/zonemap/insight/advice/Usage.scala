@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.insight.advice
 
+import scala.collection.mutable
+
 import zonemap.core.predicate.{ColumnRef, Compare, CompareOp, Predicate}
 import zonemap.iceberg.plan.{IndexQuestions, PinnedRelation}
 import zonemap.iceberg.prune.FileSet
@@ -62,4 +64,19 @@ private[advice] final class Usage(
   /** A condition on a join key: that it equals some value of the table. */
   def keyCondition(key: ColumnRef): Option[Predicate] =
     Option.when(scan.joinKeys.exists(_.id == key.id))(kept.someBound(key)).flatten.map(Compare(key, CompareOp.Eq, _))
+}
+
+private[advice] object Usage {
+
+  /** The uses of these scans, the most frequent first. */
+  def of(scans: Seq[ObservedScan], relation: PinnedRelation, live: FileSet): Seq[Usage] = {
+    val sets = mutable.Map.empty[Any, FileSet]
+    def shared(files: FileSet) = sets.getOrElseUpdate(files.rows, files)
+    scans
+      .groupBy(_.key)
+      .values
+      .map(equal => new Usage(equal.head, equal.size, relation, live, shared))
+      .toSeq
+      .sortBy(usage => (-usage.times, usage.scan.key.mkString))
+  }
 }

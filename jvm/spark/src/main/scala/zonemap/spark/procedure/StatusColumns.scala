@@ -90,6 +90,13 @@ private[procedure] object StatusColumns {
     ),
     ResultColumn("fact_bytes", LongType, "Size of all facts.", _.facts.map(_._2).sum),
     ResultColumn(
+      "chosen_facts",
+      StringType,
+      "The facts that upkeep.autoFacts has chosen, tried or dropped, each with its reason, such as " +
+        "'bloom(user_id): chosen, ..'; empty without any.",
+      _.chosenFacts.map { case (fact, note) => s"$fact: $note" }.mkString("; ")
+    ),
+    ResultColumn(
       "bounds",
       StringType,
       "Number of data files by the permitted use of their bounds, such as 'extremes=90 valid=8 doubtful=2'. " +
