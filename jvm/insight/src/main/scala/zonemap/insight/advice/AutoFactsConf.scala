@@ -27,7 +27,8 @@ private[zonemap] object AutoFactsConf {
     "a share above 0, at most 1",
     "Largest share of the bytes of a table's data files that the chosen facts may take together. Facts of at most 4 KB " +
       "a data file and 1 MB in all are always allowed.",
-    share
+    share,
+    advanced = true
   )
 
   val MaxSeconds: ConfEntry[Int] = ConfEntry(
@@ -36,7 +37,8 @@ private[zonemap] object AutoFactsConf {
     "a count, 1 or more",
     "Longest time in an hour in which Spark jobs try and build chosen facts, for all tables of the driver. A build that " +
       "is expected to take longer than what is left is not begun.",
-    atLeast(1)
+    atLeast(1),
+    advanced = true
   )
 
   val all: Seq[ConfEntry[_]] = Seq(Enabled, MaxShare, MaxSeconds)

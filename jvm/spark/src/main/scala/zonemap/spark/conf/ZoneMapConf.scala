@@ -256,7 +256,8 @@ private[zonemap] object ZoneMapConf {
     "a duration such as 30m, 6h or 1d",
     "Segments with commits younger than this stay in memory longest: above hot.maxBytes, older segments are evicted " +
       "first. It is also the age limit of prewarm_index if the call names no hours. All sessions of the driver share the order.",
-    millis
+    millis,
+    advanced = true
   )
 
   val FollowCommits: ConfEntry[Boolean] = ConfEntry(
