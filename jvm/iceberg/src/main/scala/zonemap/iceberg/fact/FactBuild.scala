@@ -52,7 +52,7 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
       settings: PlannerSettings,
       requests: Seq[FactRequest],
       runner: FactTaskRunner,
-      limit: FactLimit = FactLimit.Default): Seq[FactResult] = {
+      limit: FactLimit = FactLimit.Default): Seq[FactResult] = oneByOne(table) {
     val started = System.nanoTime()
     val store = process.storeOf(table, settings)
     val indexed = snapshotIndex(table, snapshot, store)
@@ -238,24 +238,25 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
    *
    * @param requests the facts; `None` for all
    */
-  def drop(
-      table: Table,
-      settings: PlannerSettings,
-      requests: Option[Seq[FactRequest]],
-      dryRun: Boolean): Seq[String] = {
-    val store = process.storeOf(table, settings)
-    val ids = store.readLatest().toSeq ++ Option(table.currentSnapshot()).map(_.snapshotId())
-    val versions = ids.distinct.flatMap(store.readVersion).sortBy(_.sequenceNumber)
-    def isDropped(ref: FactRef) = requests.forall(_.exists(isOf(_)(ref)))
-    val dropped = versions.flatMap(_.facts).filter(isDropped).map(_.relativePath).distinct
-    if (!dryRun)
-      versions.foreach { version =>
-        val left = version.copy(facts = version.facts.filterNot(isDropped))
-        store.writeVersion(left)
-        process.tables.of(table).learn(new TableFacts(version.sequenceNumber, left.facts, store))
-      }
-    dropped.map(path => s"${store.root}/$path")
-  }
+  def drop(table: Table, settings: PlannerSettings, requests: Option[Seq[FactRequest]], dryRun: Boolean): Seq[String] =
+    oneByOne(table) {
+      val store = process.storeOf(table, settings)
+      val ids = store.readLatest().toSeq ++ Option(table.currentSnapshot()).map(_.snapshotId())
+      val versions = ids.distinct.flatMap(store.readVersion).sortBy(_.sequenceNumber)
+      def isDropped(ref: FactRef) = requests.forall(_.exists(isOf(_)(ref)))
+      val dropped = versions.flatMap(_.facts).filter(isDropped).map(_.relativePath).distinct
+      if (!dryRun)
+        versions.foreach { version =>
+          val left = version.copy(facts = version.facts.filterNot(isDropped))
+          store.writeVersion(left)
+          process.tables.of(table).learn(new TableFacts(version.sequenceNumber, left.facts, store))
+        }
+      dropped.map(path => s"${store.root}/$path")
+    }
+
+  /** Changes the facts of a table after other changes of this JVM have ended: each names all facts of the table. */
+  private def oneByOne[A](table: Table)(change: => A): A =
+    process.tables.of(table).changesOfFacts.synchronized(change)
 
   private def isOf(request: FactRequest)(ref: FactRef): Boolean =
     ref.kind == request.kind && ref.column == request.column

@@ -52,6 +52,9 @@ private[zonemap] final class TableIndex(val uuid: UUID, access: StoreAccess) ext
   /** What upkeep has chosen, tried and dropped by observed scans: the facts, each with its reason. */
   @volatile private[zonemap] var factNotes: Seq[(String, String)] = Nil
 
+  /** Held while facts of the table are built or dropped. */
+  private[zonemap] val changesOfFacts = new Object
+
   @volatile private var usedNanos = System.nanoTime()
 
   @volatile private var heldFacts = TableFacts.Empty
