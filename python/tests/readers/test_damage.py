@@ -112,7 +112,7 @@ def test_versions_of_something_else(table: Table, change: dict[str, Any], reason
 
 
 def test_a_later_format(table: Table) -> None:
-    write_index(table, format=6)
+    write_index(table, format=7)
     assert planned(table).fallback is Fallback.UNSUPPORTED_FORMAT
     write_index(table)
     path = segment_of(table)
