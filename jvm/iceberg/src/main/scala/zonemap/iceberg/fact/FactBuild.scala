@@ -204,7 +204,9 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
     }.toMap
     val kept = readable.map { case (request, facts) =>
       val refs = if (facts.isEmpty) ofNoFile(work, request, store) else joined(request, facts, live, store)
-      request -> refs.map(_.copy(contradictsManifests = wrong(request) > 0, isChosen = request.isChosen))
+      // a caller can have asked for a chosen fact since it was requested
+      val isChosen = request.isChosen && work.had(request).forall(_._1.isChosen)
+      request -> refs.map(_.copy(contradictsManifests = wrong(request) > 0, isChosen = isChosen))
     }
     (kept, wrong)
   }
@@ -236,14 +238,14 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
   /**
    * No longer names facts in the newest version; the files go with the versions that still do.
    *
-   * @param requests the facts; `None` for all
+   * @param requests the facts; `None` for all. One that is marked as chosen drops no fact that a caller has asked for
    */
   def drop(table: Table, settings: PlannerSettings, requests: Option[Seq[FactRequest]], dryRun: Boolean): Seq[String] =
     oneByOne(table) {
       val store = process.storeOf(table, settings)
       val ids = store.readLatest().toSeq ++ Option(table.currentSnapshot()).map(_.snapshotId())
       val versions = ids.distinct.flatMap(store.readVersion).sortBy(_.sequenceNumber)
-      def isDropped(ref: FactRef) = requests.forall(_.exists(isOf(_)(ref)))
+      def isDropped(ref: FactRef) = requests.forall(_.exists(r => isOf(r)(ref) && (ref.isChosen || !r.isChosen)))
       val dropped = versions.flatMap(_.facts).filter(isDropped).map(_.relativePath).distinct
       if (!dryRun)
         versions.foreach { version =>

@@ -102,7 +102,7 @@ private[advice] final class FactAdvice(
     val kept = s"${best.text} would keep about ${Advice.files(best.after.files)} instead of " +
       s"${Advice.files(now.files)} for ${Advice.scans(scans)}, after a trial with ${Advice.files(best.sampled.toLong)}"
     val byBounds = helpful.exists(_.requests.head.kind == FactKind.Bounds)
-    TriedFacts(needs.head.columns, best.requests, of(best, cost(best), kept, scans, now, held), byBounds)
+    TriedFacts(needs.head.columns, best.requests, of(best, cost(best), kept, scans, now, held), byBounds, best.sampled)
   }
 
   private def of(best: Tried, cost: Cost, kept: String, scans: Long, now: Size, held: Long): Advice =
@@ -154,9 +154,11 @@ private object FactAdvice {
  * The best of the facts that were tried for some columns.
  *
  * @param byBounds whether bounds of the columns would keep clearly fewer files
+ * @param sampled the data files of the trial
  */
 private[advice] final case class TriedFacts(
     columns: Seq[ColumnRef],
     facts: Seq[FactRequest],
     advice: Advice,
-    byBounds: Boolean)
+    byBounds: Boolean,
+    sampled: Int)

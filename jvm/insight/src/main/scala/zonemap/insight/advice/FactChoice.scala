@@ -76,7 +76,10 @@ private[advice] final class FactChoice {
       val (useless, useful) = chosen.map(fact => fact -> useOf(fact)).partition(_._2.isUseless(scans.size))
       if (useless.nonEmpty) {
         build.drop(table, relation.settings, Some(useless.map(_._1)), dryRun = false): Unit
-        useless.foreach { case (fact, use) => decide(Seq(fact.column), use.scans, fact.text, s"dropped, because $use") }
+        useless.foreach { case (fact, use) =>
+          decided(Seq(fact.column)) = use.scans
+          note(fact.text, s"dropped, because $use")
+        }
       }
       useful.foreach { case (fact, use) => if (use.scans > 0) note(fact.text, s"retained, because $use") }
       useful.map(_._1)
@@ -101,43 +104,48 @@ private[advice] final class FactChoice {
     /** Tries facts of columns that enough scans need, and builds those that help and fit the budget. */
     def chooseNew(kept: Seq[FactRequest]): Unit =
       if (spent.left(budget.secondsPerHour) > 0) {
-        val needs = Usage.of(scans, relation, live).flatMap(FactNeed.of).groupBy(_.columns.map(_.id)).toSeq.filter {
-          case (columns, same) =>
-            val times = same.map(_.usage.times).sum
+        val wanted = Usage
+          .of(scans, relation, live)
+          .flatMap(FactNeed.of)
+          .groupBy(_.columns.map(_.id))
+          .toSeq
+          .map { case (columns, same) => (columns, same, same.map(_.usage.times).sum) }
+          .filter { case (columns, _, times) =>
             times >= LeastScans && decided.get(columns).forall(before => times >= before * Again)
-        }
-        val wanted = needs.map(_._2).sortBy(same => -same.map(_.usage.times).sum).take(MostTried)
+          }
+          .sortBy(-_._3)
+          .take(MostTried)
         val (tried, seconds) =
           if (wanted.isEmpty) (Nil, 0.0)
           else
             spent.count(
-              new FactAdvice(relation, SqlText.name(Seq(table.name())), live, FactLimit.Unlimited).of(wanted, runner))
-        val perFile = seconds / live.count.min(SampledFiles).max(1L)
-        val helpful = wanted.zip(tried).flatMap { case (same, found) =>
-          found.filter { one =>
-            val scans = same.map(_.usage.times).sum
-            val helps = one.advice.kind == Advice.Fact
-            if (helps) decided(one.columns.map(_.id)) = scans
-            else decide(one.columns.map(_.id), scans, one.advice.subject, s"not chosen: ${one.advice.message}")
-            helps
-          }
-        }
-        val chosen = fitting(kept, helpful.sortBy(one => one.advice.after.files - one.advice.before.files), perFile)
+              new FactAdvice(relation, SqlText.name(Seq(table.name())), live, FactLimit.Unlimited)
+                .of(wanted.map(_._2), runner))
+        // columns that can have no fact are decided too, so that they do not keep others from being tried
+        wanted.foreach { case (columns, _, times) => decided(columns) = times }
+        val (helpful, others) = tried.flatten.partition(_.advice.kind == Advice.Fact)
+        others.foreach(one => note(one.advice.subject, s"not chosen: ${one.advice.message}"))
+        val chosen = fitting(kept, helpful.sortBy(one => one.advice.after.files - one.advice.before.files), seconds)
         built(kept ++ chosen.flatMap(_.facts).map(_.copy(isChosen = true)), isNew = chosen.nonEmpty)
         chosen.foreach(one => note(one.advice.subject, s"chosen: ${one.advice.message}"))
       }
 
-    /** The facts for which the budget has room, the first ones first; notes say why others are not built. */
-    private def fitting(kept: Seq[FactRequest], wanted: Seq[TriedFacts], perFile: Double): Seq[TriedFacts] = {
+    /**
+     * The facts for which the budget has room, the first ones first; notes say why others are not built.
+     *
+     * @param trial the seconds that the trial of its sample of files took
+     */
+    private def fitting(kept: Seq[FactRequest], wanted: Seq[TriedFacts], trial: Double): Seq[TriedFacts] = {
       val size = Size.of(live)
       var bytesLeft = FactLimit(budget.share).bytesFor(size.files, size.bytes) -
         kept.map(fact => facts.bytesOf(fact.column, fact.kind)).sum
       var secondsLeft = spent.left(budget.secondsPerHour)
       wanted.filter { one =>
         val cost = one.advice.cost
-        val seconds = cost.files * perFile
+        val seconds = cost.files * trial / one.sampled
         val refusal =
-          if (cost.bytes > bytesLeft) Some(s"${AutoFactsConf.MaxShare.key} has room for ${bytes(bytesLeft)}")
+          if (cost.bytes > bytesLeft)
+            Some(s"${AutoFactsConf.MaxShare.key} has room for ${ByteText.of(bytesLeft.max(0L))}")
           else if (seconds > secondsLeft)
             Some(
               s"the build takes about ${seconds.round} s, and ${AutoFactsConf.MaxSeconds.key} has room for " +
@@ -152,8 +160,6 @@ private[advice] final class FactChoice {
       }
     }
 
-    private def bytes(left: Long): String = ByteText.of(left.max(0L))
-
     /** Builds the chosen facts for data files that lack them. */
     private def built(chosen: Seq[FactRequest], isNew: Boolean): Unit = {
       val snapshot = table.snapshot(relation.snapshotId.get)
@@ -161,11 +167,6 @@ private[advice] final class FactChoice {
         spent.count(build.build(table, snapshot, relation.settings, chosen, runner, FactLimit.Unlimited)): Unit
         builtFor = Some(snapshot.snapshotId())
       }
-    }
-
-    private def decide(columns: Seq[ColumnId], scans: Int, fact: String, why: String): Unit = {
-      decided(columns) = scans
-      note(fact, why)
     }
 
     private def note(fact: String, why: String): Unit = {
@@ -191,7 +192,6 @@ private[advice] object FactChoice {
   private val Again = 2
 
   private val MostTried = 4
-  private val SampledFiles = 12L
 
   /** The files of a scan that a fact is measured on. */
   private val MostMeasured = 500
