@@ -111,6 +111,8 @@ def test_a_join_on_a_column_without_a_partition_and_rows_newer_than_a_mark(spark
 
 def test_facts_are_built_estimated_dropped_and_their_files_deleted(spark: SparkSession) -> None:
     found = statements("facts")
+    switch = "SET spark.sql.zonemap.upkeep.autoFacts.enabled = true"
+    assert found.pop(3) == switch, "tests/facts/test_auto_facts.py runs it"
     assert [re.search(r"system\.(\w+)", statement).group(1) for statement in found] == [
         *("build_index", "build_index", "build_index", "drop_index", "drop_index", "collect_garbage")
     ]
