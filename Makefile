@@ -243,7 +243,7 @@ $(ARCHIVE): $(BIN)/.requirements $(JARS)/.fetched $(QUICK_FILES) tests/support/a
 	-cd tests && ZONEMAP_TEST_JARS="$${ZONEMAP_TEST_JARS:-$(CURDIR)/$(JARS)}" ../$(BIN)/python -m support.archive ../$@
 
 $(BUILT) &: $(JVM_SOURCES) | tools
-	dev/sbt insight/assembly ingestSpark/assembly insight40/assembly ingestSpark40/assembly
+	dev/sbt insight/assembly ingestSpark/assembly insight40/assembly ingestSpark40/assembly insight35/assembly
 	mkdir -p dist
 	cp $(foreach jar,$(notdir $(BUILT)),$$(find jvm -name $(jar))) dist
 
