@@ -82,6 +82,7 @@ test: setup $(ARCHIVE) ## all tests, against the built wheel and its jar; the la
 	$(BIN)/python dev/count_tests.py $(REPORTS)
 
 test-matrix: setup ## suites of tests/ on each Spark and Iceberg: SPARK=4.0 RUNTIME=1.12.0 FEATURE=Joins; writes docs/reference/compatibility.md
+	$(if $(SPARK:3.5=),,dev/sbt spark35/test)
 	$(BIN)/python dev/test_matrix.py $(if $(SPARK),--spark $(SPARK)) $(if $(RUNTIME),--iceberg $(RUNTIME)) $(if $(FEATURE),--feature "$(FEATURE)")
 
 test-jvm: $(BIN)/.requirements ## the Scala tests only
