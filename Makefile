@@ -82,6 +82,7 @@ test: setup $(ARCHIVE) ## all tests, against the built wheel and its jar; the la
 	$(BIN)/python dev/count_tests.py $(REPORTS)
 
 test-matrix: setup ## suites of tests/ on each Spark and Iceberg: SPARK=4.0 RUNTIME=1.12.0 FEATURE=Joins; writes docs/reference/compatibility.md
+	$(if $(SPARK:3.5=),,dev/sbt spark35/test)
 	$(BIN)/python dev/test_matrix.py $(if $(SPARK),--spark $(SPARK)) $(if $(RUNTIME),--iceberg $(RUNTIME)) $(if $(FEATURE),--feature "$(FEATURE)")
 
 test-jvm: $(BIN)/.requirements ## the Scala tests only
@@ -243,7 +244,7 @@ $(ARCHIVE): $(BIN)/.requirements $(JARS)/.fetched $(QUICK_FILES) tests/support/a
 	-cd tests && ZONEMAP_TEST_JARS="$${ZONEMAP_TEST_JARS:-$(CURDIR)/$(JARS)}" ../$(BIN)/python -m support.archive ../$@
 
 $(BUILT) &: $(JVM_SOURCES) | tools
-	dev/sbt insight/assembly ingestSpark/assembly insight40/assembly ingestSpark40/assembly
+	dev/sbt insight/assembly ingestSpark/assembly insight40/assembly ingestSpark40/assembly insight35/assembly
 	mkdir -p dist
 	cp $(foreach jar,$(notdir $(BUILT)),$$(find jvm -name $(jar))) dist
 

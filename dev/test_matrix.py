@@ -111,7 +111,7 @@ def columns() -> list[Column]:
     """
     build = (ROOT / "project" / "Dependencies.scala").read_text(encoding="utf-8")
     listed = re.findall(
-        r"^org\.apache\.iceberg:iceberg-spark-runtime-(\d+\.\d+)_2\.13:(.+)$",
+        r"^org\.apache\.iceberg:iceberg-spark-runtime-(\d+\.\d+)_2\.\d+:(.+)$",
         (ROOT / "dev" / "jars.txt").read_text(),
         re.M,
     )

@@ -4,7 +4,7 @@ import sbt._
 /** Sources for Scala 2.12, which Spark 3.5 has: copies of those for Scala 2.13, which differ in two ways. */
 object Scala212 {
   private val Package = """(?m)^package ([\w.]+)$""".r
-  private val ToSeq = """\.toSeq\b(?!\()""".r // Spark's rows have a method `toSeq` with an argument
+  private val ToSeq = """\.toSeq\b(?![(\[])""".r // Spark's rows and arrays have a method `toSeq` with arguments
   private val Compat = "zonemap.compat"
 
   /**

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support import product, tables
 from support.compare import assert_planned_by_index, assert_rows_equal_off_on
-from support.session import STOCK
+from support.session import SPARK, STOCK
 
 import zonemap
 
@@ -245,7 +245,11 @@ ERRORS = {
     "no argument": ("build_index()", ["table"]),
     "unknown column": ("prewarm_index(table => 'lake.q.fact', columns => array('nope'))", ["nope", "lake.q.fact"]),
     "negative hours": ("prewarm_index(table => 'lake.q.fact', hours => -1)", ["hours"]),
-    "wrong type": ("drop_index(table => 'lake.q.fact', dry_run => 'perhaps')", ["perhaps"]),
+    "wrong type": (
+        "drop_index(table => 'lake.q.fact', dry_run => 'perhaps')",
+        # Spark 3.5 compares the types alone, in Iceberg's extensions
+        ["perhaps"] if SPARK >= (4, 0) else ["dry_run", "StringType", "BooleanType"],
+    ),
     "unknown procedure": ("bild(table => 'lake.q.fact')", ["bild"]),
     "empty name": ("index_status(table => '')", []),
     # NULL is the default of index_status, which then lists tables
@@ -257,6 +261,8 @@ ERRORS = {
 def test_errors_name_the_mistake(spark, lake, case: str) -> None:
     spark.sql("CREATE TABLE IF NOT EXISTS spark_catalog.default.plain (id INT) USING parquet")
     spark.sql("CREATE OR REPLACE TEMPORARY VIEW looked_at AS SELECT 1 AS id")
+    if SPARK < (4, 0) and case == "null name":
+        pytest.skip("Spark 3.5: expressions as arguments of `CALL`, other than literals, arrays and maps of them")
     call, words = ERRORS[case]
     with pytest.raises(Exception) as caught:
         spark.sql(f"CALL zonemap.system.{call}").collect()

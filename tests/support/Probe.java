@@ -19,11 +19,11 @@ import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.InterpretedMutableProjection;
 import org.apache.spark.sql.catalyst.expressions.Literal;
-import org.apache.spark.sql.catalyst.optimizer.RewriteWithExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.DeleteFromTableWithFilters;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
+import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.util.TypeUtils;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.read.Scan;
@@ -33,7 +33,7 @@ import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 import org.apache.spark.sql.types.DataType;
-import scala.jdk.javaapi.CollectionConverters;
+import scala.collection.JavaConverters;
 
 /**
  * Plans many queries and evaluates many conditions in one call from Python. It uses no class of the product.
@@ -123,7 +123,7 @@ public class Probe {
       String[] lines = new String[branches];
       LogicalPlan plan = execution(union, conditions).optimizedPlan();
       List children = new ArrayList();
-      if (plan instanceof Union) children.addAll(CollectionConverters.asJava(plan.children()));
+      if (plan instanceof Union) children.addAll(JavaConverters.seqAsJavaList(plan.children()));
       else children.add(plan);
       for (int i = 0; i < children.size(); i++) {
         LogicalPlan child = (LogicalPlan) children.get(i);
@@ -143,11 +143,11 @@ public class Probe {
   }
 
   private static int branchOf(LogicalPlan plan) {
-    Iterator nodes = CollectionConverters.asJava(plan.collectWithSubqueries(new Nodes())).iterator();
+    Iterator nodes = JavaConverters.seqAsJavaList(plan.collectWithSubqueries(new Nodes())).iterator();
     while (nodes.hasNext()) {
       Object node = nodes.next();
       if (node instanceof Project) {
-        Iterator parts = CollectionConverters.asJava(((Project) node).projectList()).iterator();
+        Iterator parts = JavaConverters.seqAsJavaList(((Project) node).projectList()).iterator();
         while (parts.hasNext()) {
           Object part = parts.next();
           if (part instanceof Alias && ((Alias) part).name().equals("branch") && ((Alias) part).child() instanceof Literal)
@@ -177,7 +177,7 @@ public class Probe {
 
   /** Collects the scans of a plan and of its subqueries; false if the plan deletes whole files by metadata. */
   private static boolean collect(LogicalPlan plan, List scans) {
-    Iterator nodes = CollectionConverters.asJava(plan.collectWithSubqueries(new Nodes())).iterator();
+    Iterator nodes = JavaConverters.seqAsJavaList(plan.collectWithSubqueries(new Nodes())).iterator();
     while (nodes.hasNext()) {
       Object node = nodes.next();
       if (node instanceof DeleteFromTableWithFilters) return false;
@@ -326,7 +326,7 @@ public class Probe {
       for (int i = from; i < to; i++) select.append(", ").append(CONDITION).append(i).append(" AS p").append(i);
       LogicalPlan plan = replaced(execution(select.append(" FROM ").append(held).toString(), all).analyzed());
       if (!(plan instanceof Project)) throw new IllegalStateException("not a projection: " + plan);
-      parts = CollectionConverters.asJava(((Project) plan).projectList());
+      parts = JavaConverters.seqAsJavaList(((Project) plan).projectList());
       LogicalPlan below = ((Project) plan).child();
       for (; below instanceof Project; below = ((Project) below).child()) inlined.add(((Project) below).projectList());
       // the rows have the columns of this leaf; an expression over any other node would read beyond them
@@ -341,7 +341,7 @@ public class Probe {
 
     InterpretedMutableProjection projection(int number) {
       List one = java.util.Collections.singletonList(expression(number));
-      return new InterpretedMutableProjection(CollectionConverters.asScala(one).toSeq(), child.output());
+      return new InterpretedMutableProjection(JavaConverters.asScalaBuffer(one).toSeq(), child.output());
     }
   }
 
@@ -349,9 +349,11 @@ public class Probe {
    * Replaces the parts of an analyzed plan that cannot be evaluated, as the optimizer does first. No other rule of the
    * optimizer takes part, so its errors cannot change the rows that match.
    */
-  private LogicalPlan replaced(LogicalPlan analyzed) {
+  private LogicalPlan replaced(LogicalPlan analyzed) throws Exception {
     LogicalPlan finished = spark.sessionState().optimizer().FinishAnalysis().apply(analyzed);
-    return (LogicalPlan) RewriteWithExpression$.MODULE$.apply(finished);
+    if (spark.version().startsWith("3.")) return finished; // its expressions have no common parts
+    Class rule = Class.forName("org.apache.spark.sql.catalyst.optimizer.RewriteWithExpression$");
+    return (LogicalPlan) ((Rule) rule.getField("MODULE$").get(null)).apply(finished);
   }
 
   private static String line(InterpretedMutableProjection condition, InternalRow[] rows) {
@@ -427,7 +429,7 @@ public class Probe {
     private final Map computed = new HashMap();
 
     void add(Object projectList) {
-      Iterator parts = CollectionConverters.asJava((scala.collection.immutable.Seq) projectList).iterator();
+      Iterator parts = JavaConverters.seqAsJavaList((scala.collection.Seq) projectList).iterator();
       while (parts.hasNext()) {
         Object part = parts.next();
         if (part instanceof Alias) computed.put(((Alias) part).exprId(), ((Alias) part).child());

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from support.session import SPARK
+
 _SOURCE = Path(__file__).with_name("Probe.java")
 _SEPARATOR = "\x01"
 _LINE = "\x02"
@@ -33,7 +35,10 @@ class Probe:
         jvm = spark._jvm
         compiler = jvm.org.codehaus.janino.SimpleCompiler()
         compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
-        compiler.cook(_SOURCE.read_text(encoding="utf-8"))
+        source = _SOURCE.read_text(encoding="utf-8")
+        if SPARK < (4, 0):  # each session of Spark 3.5 is what Spark 4 calls classic
+            source = source.replace("sql.classic.SparkSession", "sql.SparkSession")
+        compiler.cook(source)
         arguments = spark.sparkContext._gateway.new_array(jvm.java.lang.Object, 1)
         arguments[0] = spark._jsparkSession
         self._java = compiler.getClassLoader().loadClass("Probe").getConstructors()[0].newInstance(arguments)

@@ -63,6 +63,8 @@ INCREMENTS = ("from the first", "in capitals", "the second alone", "rows that ar
 UNKNOWN = ("nobody's option", "streaming in a batch")
 HARMLESS = ("splits", "readers", "push-down", "ours")
 PINNED = ("a version", "a time", "a branch")
+#: The clause that means the same as an option of Spark 4.
+TRAVELS = {"versionAsOf": "VERSION AS OF {}", "timestampAsOf": "TIMESTAMP AS OF '{}'"}
 
 ORDERED = (
     "SELECT id FROM {v} ORDER BY id DESC LIMIT 3",
@@ -98,7 +100,12 @@ def places(base) -> Iterator[Places]:
 
 
 def view(spark, options: dict[str, str]) -> str:
-    spark.read.options(**options).table(WHOLE).createOrReplaceTempView(VIEW)
+    travel = TRAVELS.get(next(iter(options)))
+    if travel is not None and SPARK < (4, 0):  # Spark 3.5 ignores these options for a table of a catalog
+        frame = spark.sql(f"SELECT * FROM {WHOLE} {travel.format(*options.values())}")
+    else:
+        frame = spark.read.options(**options).table(WHOLE)
+    frame.createOrReplaceTempView(VIEW)
     return VIEW
 
 
@@ -133,7 +140,8 @@ def test_other_ways_to_give_options(spark, places, case: str) -> None:
     given = ", ".join(f"`{key}` = '{value}'" for key, value in options.items())
     for query in (ORDERED[0], ORDERED[1], ORDERED[3]):
         expected = places.expected(spark, case, query)
-        same_rows(spark, query.format(v=f"{WHOLE} WITH ({given})", t=WHOLE), expected, in_order=True)
+        if SPARK >= (4, 0):  # the clause WITH is of Spark 4
+            same_rows(spark, query.format(v=f"{WHOLE} WITH ({given})", t=WHOLE), expected, in_order=True)
         spark.read.format("iceberg").options(**options).load(WHOLE).createOrReplaceTempView(VIEW)
         same_rows(spark, query.format(v=VIEW, t=WHOLE), expected, in_order=True)
 
@@ -162,9 +170,10 @@ def test_of_an_unknown_option_nothing_is_taken_for_known(spark, places, case: st
 
 
 def test_changes_and_streams_are_left_alone(spark, places) -> None:
-    changes = f"{WHOLE}.changes WITH (`start-snapshot-id` = '{places.first}')"
+    since = spark.read.option("start-snapshot-id", str(places.first))
     for query in (ORDERED[0], ORDERED[1], "SELECT _change_type, count(*), max(id) FROM {v} GROUP BY 1"):
-        assert same_off_and_on(spark, query.format(v=changes, t=WHOLE), in_order=False)
+        since.table(f"{WHOLE}.changes").createOrReplaceTempView(VIEW)
+        assert same_off_and_on(spark, query.format(v=VIEW, t=WHOLE), in_order=False)
     found = []
     for switch in (product.off, product.on):
         with switch(spark):

@@ -80,7 +80,7 @@ def test_mistakes_are_refused(settings: tuple[str, ...], iceberg: str | None, er
 
 
 def test_another_spark_is_refused(spark_version: Any) -> None:
-    spark_version("3.5.1")
+    spark_version("3.4.1")
     with pytest.raises(UnsupportedSparkError):
         command()
 

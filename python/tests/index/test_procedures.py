@@ -408,7 +408,7 @@ UNKNOWN_CALLS = [
 ]
 
 
-@pytest.mark.parametrize("version", ["3.5.6", "4.2.0"])
+@pytest.mark.parametrize("version", ["3.4.4", "4.2.0"])
 @pytest.mark.parametrize(("condition", "message"), UNKNOWN_CALLS)
 def test_another_spark_is_named_where_the_call_is_unknown(condition: str | None, message: str, version: str) -> None:
     error = _SparkError(condition, f"{message}\n\nJVM stacktrace:\njava.lang.X")
@@ -425,7 +425,7 @@ def test_another_spark_is_named_where_the_call_is_unknown(condition: str | None,
     assert "java.lang.X" not in "".join(traceback.format_exception(caught.value))
 
 
-@pytest.mark.parametrize("version", ["3.5.6", "4.2.0"])
+@pytest.mark.parametrize("version", ["3.4.4", "4.2.0"])
 @pytest.mark.parametrize(
     ("condition", "message"),
     [

@@ -307,20 +307,20 @@ def test_what_is_no_builder_is_refused(value: Any) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("version", ["3.5.6", "4.2.0", "4.10.0", "5.1.0.dev0"])
+@pytest.mark.parametrize("version", ["3.4.4", "4.2.0", "4.10.0", "5.1.0.dev0"])
 def test_iceberg_for_another_spark_is_refused_and_nothing_changes(version: str, spark_version: Any) -> None:
     spark_version(version)
     builder = classic().config("spark.x", "y")
     with pytest.raises(UnsupportedSparkError) as caught:
         configure(builder, iceberg="1.11.0", upkeep="persist")
     assert str(caught.value) == (
-        f"Cannot add zonemap to Spark '{version}': zonemap {__version__} has jars for Spark 4.1 and 4.0. "
+        f"Cannot add zonemap to Spark '{version}': zonemap {__version__} has jars for Spark 4.1, 4.0 and 3.5. "
         "Install Spark 4.1: pip install 'pyspark==4.1.*'."
     )
     assert builder._options == {"spark.x": "y"}
 
 
-@pytest.mark.parametrize("version", ["3.5.6", "4.2.0"])
+@pytest.mark.parametrize("version", ["3.4.4", "4.2.0"])
 def test_without_iceberg_a_session_of_another_spark_runs_without_zonemap(version: str, spark_version: Any) -> None:
     spark_version(version)
     builder = classic()
@@ -350,6 +350,23 @@ def test_a_supported_spark_and_an_unknown_one_get_the_jars_for_it(
     names = [Path(path).name for path in listed(options, confs.JARS)]
     assert names == [f"{name}-{minor}_2.13-{__version__}.jar" for name in ("zonemap-spark", "zonemap-ingest-spark")]
     assert options[confs.PACKAGES] == f"org.apache.iceberg:iceberg-spark-runtime-{minor}_2.13:1.11.0"
+
+
+@pytest.mark.parametrize("version", ["3.5.9", "3.5.6-amzn-2"])
+def test_spark_3_5_gets_the_jar_for_its_scala(version: str, spark_version: Any) -> None:
+    spark_version(version)
+    options = configure(classic(), iceberg="1.11.0")._options
+    assert [Path(path).name for path in listed(options, confs.JARS)] == [f"zonemap-spark-3.5_2.12-{__version__}.jar"]
+    assert options[confs.PACKAGES] == "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.11.0"
+
+
+def test_append_ingestion_has_no_jar_for_spark_3_5(spark_version: Any) -> None:
+    spark_version("3.5.9")
+    builder = classic().config("spark.x", "y")
+    with pytest.raises(InvalidArgumentError) as caught:
+        configure(builder, iceberg="1.11.0", ingest=True)
+    assert str(caught.value) == "Cannot add append ingestion to Spark 3.5: it has jars for Spark 4.1 and 4.0."
+    assert builder._options == {"spark.x": "y"}
 
 
 @pytest.mark.parametrize(

@@ -44,8 +44,16 @@ class _ConnectError(Exception):
 
 
 class _OfSpark3Error(Exception):
+    """An error of a classic session of Spark 3."""
+
+    stackTrace: str | None = FRAMES  # noqa: N815 - PySpark's name
+
     def getErrorClass(self) -> str | None:  # noqa: N802 - PySpark's name
         return "PARSE_SYNTAX_ERROR"
+
+
+class _TracelessError(_OfSpark3Error):
+    stackTrace = None  # noqa: N815 - PySpark's name
 
 
 @pytest.mark.parametrize(
@@ -57,6 +65,7 @@ class _OfSpark3Error(Exception):
         _UnconvertedError(
             f"An error occurred while calling o42.sql.\n: java.lang.IllegalStateException: {SENTENCE}\n{FRAMES}"
         ),
+        _OfSpark3Error(SENTENCE),
         _ConnectError(SENTENCE),
         _ConnectError(f"(org.apache.iceberg.exceptions.ValidationException) {SENTENCE}\n\nJVM stacktrace:\n{FRAMES}"),
     ],
@@ -87,7 +96,7 @@ def test_conditions_have_the_name_of_either_spark() -> None:
     assert spark_errors.condition(_ConnectError("x")) == "X_NOT_FOUND"
     assert spark_errors.condition(_OfSpark3Error("x")) == "PARSE_SYNTAX_ERROR"
     assert spark_errors.condition(_UnconvertedError("x")) is None
-    assert spark_errors.java_trace(_OfSpark3Error("x")) is None
+    assert spark_errors.java_trace(_TracelessError("x")) is None
 
 
 def test_an_error_of_python_is_not_of_spark() -> None:

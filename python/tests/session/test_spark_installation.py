@@ -60,8 +60,8 @@ def test_spark_home_comes_before_the_package(tmp_path: Path, path: Any, monkeypa
     (home / "jars").mkdir(parents=True)
     monkeypatch.setenv("SPARK_HOME", str(home))
     assert spark_installation.spark_version() == "4.1.3"
-    (home / "jars" / "spark-core_2.12-3.5.6.jar").touch()
-    assert spark_installation.spark_version() == "3.5.6"
+    (home / "jars" / "spark-core_2.12-3.4.4.jar").touch()
+    assert spark_installation.spark_version() == "3.4.4"
     with pytest.raises(UnsupportedSparkError, match=rf"Point SPARK_HOME, which is '{home}', to Spark 4\.1\."):
         spark_installation.require_supported("start Spark")
 

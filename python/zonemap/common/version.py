@@ -4,7 +4,7 @@
 __version__ = "0.1.0"
 """Same as in pyproject.toml and build.sbt; a test compares the three."""
 
-SPARK_MINORS = ("4.1", "4.0")
+SPARK_MINORS = ("4.1", "4.0", "3.5")
 """The minor versions of Spark that this package has jars for, the newest first."""
 
 SPARK_MINOR = SPARK_MINORS[0]

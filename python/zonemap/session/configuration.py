@@ -12,7 +12,7 @@ from zonemap.common import argument_checks
 from zonemap.common.errors import InvalidArgumentError, UnsupportedSparkError, ZonemapWarning
 from zonemap.session import conf_sources, confs, remote, spark_installation, spark_jars
 from zonemap.session.conf_sources import CurrentConf
-from zonemap.session.jar import INGEST_JAR_PREFIX, JAR_PREFIX, jar_path
+from zonemap.session.jar import INGEST_JAR_PREFIX, JAR_PREFIX, jar_path, require_ingest
 from zonemap.session.settings import DualIndex, MergePolicy, Upkeep, check_choice, check_sample
 
 if TYPE_CHECKING:
@@ -79,7 +79,8 @@ def configure(
         store_location: Folder of the index stores; None keeps the extension's default.
 
     Raises:
-        InvalidArgumentError: an argument is malformed, or names a jar that does not exist.
+        InvalidArgumentError: an argument is malformed, names a jar that does not exist, or asks for append ingestion on
+            a Spark that it has no jar for.
         UnsupportedSparkError: ``iceberg`` or ``jar`` is given, and Spark has a version that the jar is not built for.
         JarNotFoundError: no ``jar`` was given and this package contains none.
 
@@ -115,6 +116,9 @@ def configure(
         _warn(f"{error} The session runs without zonemap.")
         return builder
     spark_jars.require_iceberg_for(target, iceberg_jars)
+    adds_ingest = ingest and not _has_ingest(conf, own_jars)
+    if adds_ingest:
+        require_ingest(target.spark)
     why_not = _unreachable(conf, JAR_PREFIX, confs.EXTENSION_CLASS, "zonemap jar-path")
     if why_not is not None:
         _warn(f"Cannot add zonemap to the session, which runs without it: {why_not}")
@@ -123,7 +127,7 @@ def configure(
     _append(conf, confs.EXTENSIONS, confs.ICEBERG_EXTENSION, confs.EXTENSION_CLASS)
     if own_jars or not spark_jars.has_file(conf.items(confs.JARS), JAR_PREFIX):
         _append(conf, confs.JARS, *(own_jars or [str(jar_path())]))
-    if ingest and not spark_jars.has_file(conf.items(confs.JARS), INGEST_JAR_PREFIX):
+    if adds_ingest:
         why_not = _unreachable(conf, INGEST_JAR_PREFIX, confs.INGEST_CLASS, "zonemap jar-path --ingest")
         if why_not is not None:
             _warn(f"Cannot add append ingestion to the session, which runs without it: {why_not}")
@@ -239,6 +243,10 @@ def _set_missing(conf: CurrentConf, settings: dict[str, str]) -> None:
         held = conf.options.setdefault(key, value)
         if str(held) != value:
             _warn(f"Cannot set {key} to '{value}': the builder keeps '{held}'. Set only one value.", through=1)
+
+
+def _has_ingest(conf: CurrentConf, own_jars: tuple[str, ...]) -> bool:
+    return spark_jars.has_file((*conf.items(confs.JARS), *own_jars), INGEST_JAR_PREFIX)
 
 
 def _has_iceberg(conf: CurrentConf) -> bool:

@@ -34,10 +34,8 @@ def jar_path(*, ingest: bool = False, spark: str | None = None) -> Path:
         raise InvalidArgumentError(
             f"Cannot use spark={spark!r}: zonemap {__version__} has jars for Spark {spark_installation.MINORS}."
         )
-    if ingest and minor not in INGEST_MINORS:
-        raise InvalidArgumentError(
-            f"Cannot add append ingestion to Spark {minor}: it has jars for Spark {' and '.join(INGEST_MINORS)}."
-        )
+    if ingest:
+        require_ingest(minor)
     prefix = INGEST_JAR_PREFIX if ingest else JAR_PREFIX
     path = JARS / f"{prefix}{minor}_{scala_of(minor)}-{__version__}.jar"
     if not path.is_file():
@@ -46,3 +44,15 @@ def jar_path(*, ingest: bool = False, spark: str | None = None) -> Path:
             "Install the zonemap wheel, or build one with 'make wheel'."
         )
     return path
+
+
+def require_ingest(minor: str) -> None:
+    """Checks that append ingestion has a jar for a minor version of Spark.
+
+    Raises:
+        InvalidArgumentError: it has none.
+    """
+    if minor not in INGEST_MINORS:
+        raise InvalidArgumentError(
+            f"Cannot add append ingestion to Spark {minor}: it has jars for Spark {' and '.join(INGEST_MINORS)}."
+        )

@@ -71,7 +71,8 @@ def java_trace(error: BaseException) -> str | None:
     if hasattr(error, "java_exception"):
         return str(error)
     read = getattr(error, "getStackTrace", None)
-    trace = read() if callable(read) else getattr(error, "_stackTrace", None)
+    # Spark 3 has another name for the attribute.
+    trace = read() if callable(read) else getattr(error, "_stackTrace", getattr(error, "stackTrace", None))
     return str(trace) if trace else str(error).partition(_TRACE)[2].strip() or None
 
 

@@ -4,7 +4,9 @@ package zonemap.spark
 import scala.util.control.NonFatal
 
 import org.apache.spark.sql.ExtendedExplainGenerator
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.command.ExplainCommand
 
 /**
  * Adds the section "Zonemap" to EXPLAIN and to the SQL tab. [[ZoneMapExtension]] registers it; `zonemap.spark.ZoneMapExplain`
@@ -20,4 +22,7 @@ final class ZoneMapExplain extends ExtendedExplainGenerator {
 
 private[zonemap] object ZoneMapExplain {
   val Title = "Zonemap"
+
+  /** Whether the plan is the command EXPLAIN. */
+  def isExplain(plan: LogicalPlan): Boolean = plan.isInstanceOf[ExplainCommand]
 }

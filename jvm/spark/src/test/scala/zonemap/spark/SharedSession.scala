@@ -21,6 +21,9 @@ trait SharedSession extends AnyFunSuite {
 
   protected def sql(text: String): DataFrame = spark.sql(text)
 
+  /** Whether this Spark has collations: Spark 3.5 does not. */
+  protected val hasCollations: Boolean = !org.apache.spark.SPARK_VERSION.startsWith("3.")
+
   /** The rows of the result as text, sorted. */
   protected def rows(frame: DataFrame): Seq[String] = frame.collect().map(_.toString).sorted.toSeq
 

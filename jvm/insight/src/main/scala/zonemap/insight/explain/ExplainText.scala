@@ -2,10 +2,10 @@
 package zonemap.insight.explain
 
 import org.apache.spark.sql.execution.{SparkPlan, SQLExecution}
-import org.apache.spark.sql.execution.command.ExplainCommand
 
 import zonemap.core.value.ValueText
 import zonemap.iceberg.report.{MillisText, PlanReport, Survivable}
+import zonemap.spark.ZoneMapExplain
 import zonemap.spark.scan.PlannableTables
 
 /**
@@ -79,7 +79,7 @@ private object ExplainText {
       id <- Option(session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY))
       found <- Option(SQLExecution.getQueryExecution(id.toLong))
     } yield found.logical
-    running.exists(!_.isInstanceOf[ExplainCommand])
+    running.exists(!ZoneMapExplain.isExplain(_))
   }
 
   private val Hint =

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.optimizer.ComputeCurrentTime
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
 
 import zonemap.spark.scan.{IcebergRelation, SparkMinor, SwapRule}
 
@@ -34,7 +34,7 @@ private[shadow] object Comparable {
     // the analyzed plan, pinned to the snapshots that the query read
     val plan = query.normalized
     for {
-      _ <- no(!isOurs(plan), "none of its scans is planned from the index")
+      _ <- no(!isOurs(plan) && !isOurs(query.optimizedPlan), "none of its scans is planned from the index")
       _ <- no(query.withCachedData.exists(_.isInstanceOf[InMemoryRelation]), "it reads cached data")
       _ <- RepeatableQuery.obstacle(plan).toLeft(())
       now = ComputeCurrentTime(plan)
@@ -49,11 +49,14 @@ private[shadow] object Comparable {
     )
   }
 
-  private def isOurs(normalized: LogicalPlan): Boolean = {
+  /** Spark 3.5 has the marker in the optimized plan alone. */
+  private def isOurs(plan: LogicalPlan): Boolean = {
     var found = false
-    SparkMinor.foreachWithSubqueries(normalized) {
-      case relation: DataSourceV2Relation if relation.options.get(SwapRule.Marker) == "true" => found = true
-      case _                                                                                 => ()
+    def look(relation: DataSourceV2Relation): Unit = found |= relation.options.get(SwapRule.Marker) == "true"
+    SparkMinor.foreachWithSubqueries(plan) {
+      case relation: DataSourceV2Relation => look(relation)
+      case scan: DataSourceV2ScanRelation => look(scan.relation)
+      case _                              => ()
     }
     found
   }

@@ -70,7 +70,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     registerCatalog()
     extensions.injectCheckRule(_ => new SetCheck(confs))
     MinorRuntime.install(extensions)
-    extensions.injectPlanNormalizationRule(_ => swapRule)
+    if (MinorRuntime.normalizesPlansOfCaches) extensions.injectPlanNormalizationRule(_ => swapRule)
     extensions.injectPlanNormalizationRule(_ => rowLevelSwapRule)
     parts.flatMap(_.normalizationRules).foreach(rule => extensions.injectPlanNormalizationRule(_ => rule))
     extensions.injectPlanNormalizationRule(new RegisterScanRules(_, parts, metrics, runs, unknownConfs))

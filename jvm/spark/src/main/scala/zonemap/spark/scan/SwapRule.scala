@@ -17,9 +17,10 @@ import zonemap.iceberg.plan.ZoneMapTable
  *
  * The relation keeps Iceberg's `SparkTable`, scan builder and scan, so Spark and Iceberg use them as before; only the
  * planning of files changes. The swap depends on the table's class and on confs, never on the state of the index,
- * because Spark uses the normalized plan as the key of cached data. The rule adds a marker to the relation's options.
- * The marker makes the rule idempotent, and the swapped relation unequal to the old one: Catalyst drops an equal
- * replacement.
+ * because Spark uses the normalized plan as the key of cached data. Spark 3.5 also compares these keys with plans that
+ * are not normalized, so the rule runs in the optimizer alone there (S170). The rule adds a marker to the relation's
+ * options. The marker makes the rule idempotent, and the swapped relation unequal to the old one: Catalyst drops an
+ * equal replacement.
  *
  * A relation may already have a [[ZoneMapTable]] but no marker: for a cached table, Spark resolves new queries to the
  * table object of the cached plan. The rule then swaps this relation again, or back, according to the query's confs.

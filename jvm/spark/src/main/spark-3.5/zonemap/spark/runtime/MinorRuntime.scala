@@ -10,6 +10,12 @@ private[runtime] object MinorRuntime {
   /** Whether `CALL` finds procedures by the conf of their catalog only. */
   val findsProceduresByConf = true
 
+  /**
+   * Whether Spark normalizes each plan that it compares with those of cached data. This Spark compares the table of a
+   * write, and the plan of `unpersist`, as the analyzer left them: it would not find a plan whose tables were swapped.
+   */
+  val normalizesPlansOfCaches = false
+
   def install(extensions: SparkSessionExtensions): Unit = {
     extensions.injectParser((_, others) => new CallParser(others))
     extensions.injectResolutionRule(_ => ExplainRule)

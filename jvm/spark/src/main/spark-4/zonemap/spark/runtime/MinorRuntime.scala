@@ -11,5 +11,8 @@ private[runtime] object MinorRuntime {
   /** Whether `CALL` finds procedures by the conf of their catalog only. */
   val findsProceduresByConf = false
 
+  /** Whether Spark normalizes each plan that it compares with those of cached data. */
+  val normalizesPlansOfCaches = true
+
   def install(extensions: SparkSessionExtensions): Unit = extensions.injectHintResolutionRule(_ => ProcedureRule)
 }

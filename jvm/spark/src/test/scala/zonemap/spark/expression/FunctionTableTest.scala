@@ -196,8 +196,8 @@ private object FunctionTableTest {
   val Functions: Set[String] =
     ("Add Subtract Multiply Divide IntegralDivide UnaryMinus Abs Floor Ceil Round Year YearOfWeek UnixDate TruncDate LastDay " +
       "DateAdd DateSub AddMonths DateAddYMInterval Month Quarter DayOfYear TruncTimestamp UnixSeconds UnixMillis UnixMicros " +
-      "ToUnixTimestamp UnixTimestamp SecondsToTimestamp MillisToTimestamp MicrosToTimestamp FromUTCTimestamp ToUTCTimestamp TimestampAddInterval DateFormatClass FromUnixTime " +
-      "Cast Substring Concat").split(' ').toSet
+      "ToUnixTimestamp UnixTimestamp SecondsToTimestamp MillisToTimestamp MicrosToTimestamp FromUTCTimestamp ToUTCTimestamp DateFormatClass FromUnixTime " +
+      "Cast Substring Concat").split(' ').toSet + classOf[MinorExpressions.TimestampAddInterval].getSimpleName
 
   /**
    * A zone without offset changes, one with odd minutes and a summer time of one hour, and one with a summer time of 30

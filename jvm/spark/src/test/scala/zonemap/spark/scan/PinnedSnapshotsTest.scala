@@ -8,6 +8,7 @@ import org.apache.iceberg.spark.Spark3Util
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.SQLExecution
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 import zonemap.spark.join.KeyFilteredScan
@@ -91,6 +92,23 @@ class PinnedSnapshotsTest extends SharedSession {
     // a scan that is built after the exchange reads other columns than the condition was analyzed with
     val readsOthers = what == "a function" && change.startsWith("exchanges") && !isPlanned
     assert(scans.exists(isCut) != readsOthers)
+  }
+
+  test("a cached query is read again after a write, and is forgotten after unpersist") {
+    val table = newTable("cached_query")
+    build(table)
+    def isCached = sql(s"SELECT * FROM $table").queryExecution.withCachedData.exists(_.isInstanceOf[InMemoryRelation])
+    try {
+      assert(sql(s"SELECT * FROM $table").cache().count() == 50 && isCached)
+      sql(s"INSERT INTO $table VALUES (1000L, 0, 'x')")
+      assert(sql(s"SELECT * FROM $table").collect().length == 51 && isCached)
+      sql(s"DELETE FROM $table WHERE id >= 990")
+      assert(sql(s"SELECT * FROM $table").collect().length == 50 && isCached)
+      sql(s"UPDATE $table SET id = 2000 WHERE id = 7")
+      assert(rows(sql(s"SELECT max(id) FROM (SELECT * FROM $table)")) == Seq("[2000]") && isCached)
+      sql(s"SELECT * FROM $table").unpersist()
+      assert(!isCached)
+    } finally spark.catalog.clearCache()
   }
 
   test("a cached table is read again after a write") {
