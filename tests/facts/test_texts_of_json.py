@@ -75,7 +75,7 @@ def test_rows_are_the_same_off_and_on(spark, events) -> None:
     assert sum(map(len, expected)) > len(queries)
 
 
-def test_rows_of_random_json(spark, lake) -> None:
+def test_rows_of_random_json(spark) -> None:
     """Values of all kinds, escaped by chance, in files of a few rows."""
     rng = random.Random(7)
     words = ["alpha", "beta", "gamma 12", "delt\u00e1", "a/b", "tab\tend", 'quo"te', "12345", "1.50"]
