@@ -3,7 +3,8 @@ package zonemap.spark.expression
 
 import java.util.Locale
 
-import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.{FunctionIdentifier, InternalRow}
+import org.apache.spark.sql.catalyst.analysis.FunctionRegistry
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{StringType => SparkString}
@@ -103,6 +104,32 @@ class TextPartsTest extends TextConditions {
       "split(s, ',')[3] = 'abc'" -> "s CONTAINS 'abc'",
       "element_at(split(s, ','), 2) = 'abc'" -> "s CONTAINS 'abc'")
     check(ansi = true)("split(s, ',')[3] = 'abc'" -> "", "element_at(split(s, ','), 2) = 'abc'" -> "")
+  }
+
+  /** Whether this Spark has the function `try_parse_url`: Spark 3.5 does not. */
+  private def hasTryParseUrl: Boolean =
+    FunctionRegistry.builtin.functionExists(FunctionIdentifier("try_parse_url"))
+
+  test("parts of a URL (S172)") {
+    val parts = Seq(
+      "parse_url(s, 'HOST') = 'abc'" -> "s CONTAINS 'abc'",
+      "parse_url(s, 'FILE') LIKE '%/abc?_=1'" -> "s CONTAINS '/abc' AND '=1'",
+      "parse_url(s, s) = 'abc'" -> "s CONTAINS 'abc'",
+      "parse_url(s, 'QUERY', 'k_1') IN ('abc', 'def')" -> "s CONTAINS 'abc' OR s CONTAINS 'def'",
+      "lower(parse_url(s, 'HOST')) = 'abc'" -> "s CONTAINS 'abc' IGNORING CASE",
+      "parse_url(s, 'HOST') <> 'abc'" -> "",
+      "parse_url(s, 'HOST') IS NULL" -> "",
+      "parse_url('abc', s) = 'abc'" -> "",
+      // what fails for some row, which Spark must report
+      "parse_url(s, substring(s, 10 DIV i)) = 'abc'" -> "",
+      "parse_url(s, 'QUERY', '(') = 'abc'" -> "",
+      "parse_url(s, 'QUERY', s) = 'abc'" -> ""
+    )
+    check(ansi = false)(parts: _*)
+    check(ansi = true)(parts.map(_._1 -> ""): _*)
+    if (hasTryParseUrl)
+      for (ansi <- Seq(true, false))
+        check(ansi)(parts.map { case (text, part) => text.replace("parse_url", "try_parse_url") -> part }: _*)
   }
 
   test("a text and a range of texts need no part") {
@@ -339,6 +366,25 @@ class TextPartsTest extends TextConditions {
       assert(found.matched > 200 && found.excluded > 200, (found.matched, found.failed, found.excluded))
       if (ansi) assert(found.failed > 0)
     }
+
+  for (ansi <- Seq(true, false))
+    test(s"random conditions leave out no URL for which they are TRUE or fail, ANSI $ansi (S172)") {
+      val found = new Outcomes
+      withConf("spark.sql.ansi.enabled" -> ansi.toString) {
+        rounds(500) { rng =>
+          val parts = Seq("HOST", "PATH", "QUERY", "REF", "PROTOCOL", "FILE", "AUTHORITY", "USERINFO", "other")
+          val arguments = if (rng.chance(30)) "'QUERY', 'k'" else s"'${rng.pick(parts)}'"
+          val text = TextPartsTest.url(rng)
+          val wanted = conditionOn(s"${rng.pick(Seq("try_", ""))}parse_url(s, $arguments)", "TEXT", text, rng)
+          checkAll(wanted, Seq(text, TextPartsTest.url(rng), "").map(stored(_, rng)), found)
+        }
+      }
+      val isEvaluated = !ansi || hasTryParseUrl
+      assert(
+        found.matched > 100 && (if (isEvaluated) found.excluded > 100 else found.excluded == 0),
+        (found.matched, found.failed, found.excluded))
+      if (ansi) assert(found.failed > 0)
+    }
 }
 
 private object TextPartsTest {
@@ -368,6 +414,20 @@ private object TextPartsTest {
     "lower(s)",
     "upper(s)"
   )
+
+  /** A text that is a URL most often. */
+  def url(rng: Rng): String = {
+    val characters =
+      Seq("a", "b", "xyz", "K", "1", ".", "-", "%41", "%c3%a9", "%", "\u00e9", "\ufffd", "\ud83d\ude00", "/", "=", "?")
+    def some(most: Int) =
+      Seq.fill(rng.int(most + 1))(characters(rng.int(if (rng.chance(60)) 9 else characters.size))).mkString
+    def perhaps(part: => String) = if (rng.chance(60)) part else ""
+    val query = perhaps(s"?k=${some(3)}&${some(2)}=${some(2)}&k=${some(1)}") + perhaps(s"#${some(3)}")
+    val host = rng.pick(Seq("abc.xyz", "A-b.c", "[::1]", "10.0.0.1", "a_b", some(3)))
+    val whole = rng.pick(Seq("http://", "HTTPS://", "x:", "//", "")) + perhaps(s"${some(2)}@") + host +
+      perhaps(":80") + perhaps(s"/${some(4)}") + query
+    if (rng.chance(90)) whole else s" $whole "
+  }
 
   /** Conditions on TEXT with a part of a text. */
   val Tests: Seq[String] = Seq(
