@@ -307,11 +307,9 @@ private[zonemap] final class Procedures(process: SparkProcess) {
     arguments.text("facts").trim match {
       case "" => new IndexAdmin(index).drop(iceberg, process.settings(spark), dryRun).map(Seq[Any](_, !dryRun))
       case facts =>
-        val isAll = facts.equalsIgnoreCase("all")
-        val requests = if (isAll) Nil else FactRequest.parse(facts, iceberg)
-        new FactBuild(index)
-          .drop(iceberg, process.settings(spark), dryRun)(ref => isAll || FactBuild.areOf(requests)(ref))
-          .map(Seq[Any](_, false))
+        val requests = Option.when(!facts.equalsIgnoreCase("all"))(FactRequest.parse(facts, iceberg))
+        val dropped = new FactBuild(index).drop(iceberg, process.settings(spark), dryRun)(FactBuild.areOf(requests)(_))
+        dropped.map(Seq[Any](_, false))
     }
   }
 
@@ -339,7 +337,7 @@ private[zonemap] final class Procedures(process: SparkProcess) {
         }
         ColumnChange.run(index, iceberg, snapshot, process.settings(spark), runner(spark), chosen)
     }
-    if (isNone) build.drop(iceberg, process.settings(spark), dryRun = false)(_ => true): Unit
+    if (isNone) build.drop(iceberg, process.settings(spark), dryRun = false)(FactBuild.areOf(None)): Unit
     val results = limit match {
       case _ if requests.isEmpty => Nil
       case Some(share) =>
