@@ -31,9 +31,9 @@ private[zonemap] object SnapshotWriter {
       facts: Seq[FactRef] => Seq[FactRef] = identity,
       choice: Option[ColumnChoice] = None): SnapshotIndex = {
     val compactor = new SegmentCompactor(store.access.spill)
-    lazy val before = standing(table, index, store, held)
-    val named = facts(before._1)
-    val columns = choice.getOrElse(before._2)
+    val (namedBefore, columnsBefore) = standing(table, index, store, held)
+    val named = facts(namedBefore)
+    val columns = choice.getOrElse(columnsBefore)
     val data = compactor.slimmed(index.segments, columns).map { live =>
       if (live.origin.isStoredIn(store.root)) live
       else {

@@ -306,9 +306,6 @@ private[zonemap] object FactBuild {
   /** True for the files of the facts of these requests. */
   def areOf(requests: Seq[FactRequest])(ref: FactRef): Boolean = requests.exists(isOf(_)(ref))
 
-  /** As above; `None` for all facts. */
-  def areOf(requests: Option[Seq[FactRequest]])(ref: FactRef): Boolean = requests.forall(areOf(_)(ref))
-
   private def isOf(request: FactRequest)(ref: FactRef): Boolean =
     ref.kind == request.kind && ref.column == request.column
 

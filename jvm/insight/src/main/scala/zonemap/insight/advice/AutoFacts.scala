@@ -32,11 +32,11 @@ private[zonemap] final class AutoFacts(process: UpkeepProcess, newest: => Seq[Ob
    * Starts a turn for the table of a scan that a session observes, after enough scans, unless one waits or the last one
    * was a moment ago.
    */
-  def observed(scan: ObservedScan): Unit = budget.foreach { budget =>
+  def observed(scan: ObservedScan): Unit = budget.foreach { allowed =>
     val table = tables.computeIfAbsent(scan.tableUuid, _ => new OfTable)
     if (table.begin())
       process.index.tables.look(UUID.fromString(scan.tableUuid)).lastSeen match {
-        case Some(seen) => start(seen, table, budget)
+        case Some(seen) => start(seen, table, allowed)
         case None       => table.end(0L, LeastPauseNanos)
       }
   }

@@ -6,6 +6,7 @@ import scala.collection.mutable
 import org.apache.iceberg.BaseTable
 import org.slf4j.LoggerFactory
 
+import zonemap.core.fact.FactKind
 import zonemap.core.predicate.ColumnId
 import zonemap.iceberg.fact.{FactBuild, FactLimit, FactRequest, FactSample, FactTaskRunner}
 import zonemap.iceberg.plan.PinnedRelation
@@ -75,6 +76,8 @@ private[advice] final class FactChoice {
     private val table = relation.table
     private val build = new FactBuild(relation.process.index)
     private val facts = relation.facts
+    private lazy val sample = live.everyNth(MostMeasured)
+    private val shares = mutable.Map.empty[(ColumnId, FactKind), Double]
     private val bytesAllowed = {
       val size = Size.of(live)
       FactLimit(budget.share).bytesFor(size.files, size.bytes)
@@ -114,10 +117,11 @@ private[advice] final class FactChoice {
       if (share == 0) bytes else (bytes / share).toLong
     }
 
-    private def shareWith(fact: FactRequest): Double = {
-      val sample = live.everyNth(MostMeasured)
-      sample.having(fact.column, fact.kind).count.toDouble / sample.count.max(1L)
-    }
+    /** The share of the data files that have a fact at the start of the turn. */
+    private def shareWith(fact: FactRequest): Double =
+      shares.getOrElseUpdate(
+        (fact.column, fact.kind),
+        sample.having(fact.column, fact.kind).count.toDouble / sample.count.max(1L))
 
     /** The files that scans keep without a fact and with it, by the files that have it: later files have none yet. */
     private def useOf(fact: FactRequest): Use = {
