@@ -2,6 +2,7 @@
 package zonemap.spark.expression
 
 import java.nio.charset.StandardCharsets.ISO_8859_1
+import java.util.Locale
 import java.util.regex.Pattern
 
 import org.apache.spark.sql.catalyst.expressions.{Expression, GetJsonObject, GetStructField, JsonToStructs}
@@ -59,8 +60,7 @@ private[expression] object JsonText {
 
   /** A number can be written in another way than it was: 1.50 and 15e-1 become 1.5, and 1e999 is infinite. */
   private def isOfNumber(text: String): Boolean =
-    PartOfNumber.matcher(text).matches || Seq("-infinity", "nan").exists(
-      _.contains(text.toLowerCase(java.util.Locale.ROOT)))
+    PartOfNumber.matcher(text).matches || Seq("-infinity", "nan").exists(_.contains(text.toLowerCase(Locale.ROOT)))
 
   private val PartOfNumber = Pattern.compile("[+-]?[0-9]*[.]?[0-9]*([eE][+-]?[0-9]*)?")
 

@@ -30,9 +30,9 @@ private[expression] object TextPieces {
           Some((text, Nil))
         case RegExpExtract(text, Pattern(pattern), Constant(group: Int)) if 0 <= group && group <= pattern.groups =>
           Some((text, pattern.parts))
-        case MinorExpressions.PartOfUrl(Seq(url, part)) if neverFails(part)                => Some((url, Nil))
-        case MinorExpressions.PartOfUrl(Seq(url, part, NameInQuery())) if neverFails(part) => Some((url, Nil))
-        case _                                                                             => None
+        case PartOfUrl(Seq(url, part)) if neverFails(part)                => Some((url, Nil))
+        case PartOfUrl(Seq(url, part, NameInQuery())) if neverFails(part) => Some((url, Nil))
+        case _                                                            => None
       }
   }
 

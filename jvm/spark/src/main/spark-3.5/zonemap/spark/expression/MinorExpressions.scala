@@ -4,7 +4,6 @@ package zonemap.spark.expression
 import java.nio.ByteBuffer
 import java.nio.charset.{CharacterCodingException, StandardCharsets}
 
-import org.apache.spark.sql.catalyst.expressions.{Expression, ParseUrl}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.DataType
 import org.apache.spark.unsafe.types.UTF8String
@@ -35,13 +34,4 @@ private[zonemap] object MinorExpressions {
 
   /** Whether values of the type are equal only if their bytes are equal: this Spark has no collations. */
   def isBinaryStable(dataType: DataType): Boolean = true
-
-  /** Matches a part of a URL that is null if the text is not a URL; returns the arguments of the function. */
-  object PartOfUrl {
-    def unapply(part: Expression): Option[Seq[Expression]] =
-      part match {
-        case url: ParseUrl if !url.failOnError => Some(url.children)
-        case _                                 => None
-      }
-  }
 }

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.spark.expression
 
-import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
-import org.apache.spark.sql.catalyst.expressions.objects.Invoke
-import org.apache.spark.sql.catalyst.expressions.url.ParseUrlEvaluator
 import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.DataType
@@ -22,17 +19,4 @@ private[expression] trait FunctionsOfSparkFour {
 
   /** Whether values of the type are equal only if their bytes are equal. */
   def isBinaryStable(dataType: DataType): Boolean = UnsafeRowUtils.isBinaryStable(dataType)
-
-  /** Matches a part of a URL that is null if the text is not a URL; returns the arguments of the function. */
-  object PartOfUrl {
-    def unapply(part: Expression): Option[Seq[Expression]] =
-      part match {
-        case call: Invoke if call.functionName == "evaluate" =>
-          call.targetObject match {
-            case Literal(parser: ParseUrlEvaluator, _) if !parser.failOnError => Some(call.arguments)
-            case _                                                            => None
-          }
-        case _ => None
-      }
-  }
 }
