@@ -4,6 +4,7 @@ package zonemap.server.plan
 import java.util.concurrent.{Semaphore, ThreadLocalRandom, TimeUnit}
 
 import scala.collection.mutable
+import scala.jdk.CollectionConverters._
 import scala.util.Using
 import scala.util.control.NonFatal
 import scala.util.hashing.MurmurHash3
@@ -11,6 +12,7 @@ import scala.util.hashing.MurmurHash3
 import org.apache.iceberg.{BaseTable, FileScanTask, Scan, Schema}
 import org.apache.iceberg.exceptions.{NoSuchPlanIdException, NoSuchPlanTaskException}
 import org.apache.iceberg.expressions.{Expression, ExpressionParser}
+import org.apache.iceberg.expressions.Expression.Operation
 import org.apache.iceberg.io.CloseableIterable
 import org.apache.iceberg.rest.requests.{FetchScanTasksRequestParser, PlanTableScanRequest, PlanTableScanRequestParser}
 import org.apache.iceberg.util.{JsonUtil, SnapshotUtil}
@@ -85,7 +87,7 @@ private[server] final class ScanPlans(
     val question = new Question(table.table, PlanTableScanRequestParser.fromJson(state.request), state)
     withPlace { deadline =>
       val ours = mutable.ArrayBuffer.empty[FileScanTask]
-      each(question, deadline)(task => if (pageOf(task, state) == state.page) ours += task: Unit)
+      within(question, deadline)(_.foreach(task => if (pageOf(task, state) == state.page) ours += task: Unit))
       TasksJson.bytes(ours.toSeq, question.forms, Nil, None, isPlan = false)
     }
   }
@@ -101,9 +103,14 @@ private[server] final class ScanPlans(
       val taskBytes = TaskBytes + Option(request.filter()).fold(0)(ExpressionParser.toJson(_).length)
       val pageTasks = math.max(1L, math.min(limits.pageTasks.toLong, limits.pageBytes / taskBytes))
       var count = 0L
-      each(question, deadline) { task =>
-        count += 1
-        if (count <= pageTasks) first += task else first.clear()
+      within(question, deadline) { tasks =>
+        val enough = new EnoughRows(request, question.forms)
+        while (tasks.hasNext && !(count <= pageTasks && enough.isReached)) {
+          val task = tasks.next()
+          count += 1
+          enough.add(task)
+          if (count <= pageTasks) first += task else first.clear()
+        }
       }
       if (count / limits.maxPages * taskBytes > MaxPageRatio * limits.pageBytes)
         throw Refusal.badRequest(
@@ -141,12 +148,14 @@ private[server] final class ScanPlans(
         throw Refusal.badRequest("Cannot read the request: its JSON is not that of Iceberg's protocol.")
     }
 
-  private def each(question: Question, deadline: Long)(use: FileScanTask => Unit): Unit =
+  private def within(question: Question, deadline: Long)(use: Iterator[FileScanTask] => Unit): Unit =
     Using.resource(files(question)) { tasks =>
-      tasks.forEach { task =>
-        if (System.nanoTime() > deadline)
-          throw new Refusal(503, "ServiceUnavailableException", s"Cannot plan within ${limits.requestMillis} ms.")
-        use(task)
+      Using.resource(tasks.iterator()) { each =>
+        use(each.asScala.map { task =>
+          if (System.nanoTime() > deadline)
+            throw new Refusal(503, "ServiceUnavailableException", s"Cannot plan within ${limits.requestMillis} ms.")
+          task
+        })
       }
     }
 
@@ -211,6 +220,18 @@ private object ScanPlans {
       }
 
     def forms: TaskForms = new TaskForms(table.specs(), schema, filter, request.caseSensitive())
+  }
+
+  /** Counts the rows that tasks are certain to return, for a client that needs no more of them: SOUNDNESS, S209. */
+  private final class EnoughRows(request: PlanTableScanRequest, forms: TaskForms) {
+    private val wanted = Option(request.minRowsRequested()).map(_.longValue).filter(_ > 0)
+    private var rows = 0L
+
+    def isReached: Boolean = wanted.exists(rows >= _)
+
+    def add(task: FileScanTask): Unit =
+      if (wanted.isDefined && task.deletes().isEmpty && forms.residual(task.file()).op() == Operation.TRUE)
+        rows += task.file().recordCount()
   }
 
   private def existing(table: BaseTable, snapshotId: Long): Long =

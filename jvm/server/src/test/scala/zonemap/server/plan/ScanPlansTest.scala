@@ -171,6 +171,33 @@ class ScanPlansTest extends AnyFunSuite with OwnProcess {
     assert(tasks.nonEmpty && tasks.forall(_.get("data-file").has("lower-bounds")))
   }
 
+  test("a client that needs some rows gets the files that certainly have them, and all files where none does") {
+    val parts = new Schema(
+      Types.NestedField.required(1, "id", Types.LongType.get),
+      Types.NestedField.required(2, "day", Types.IntegerType.get))
+    val table = TestTable.create(parts, PartitionSpec.builderFor(_).identity("day").build())
+    val files = (0 until 12).map { place =>
+      val stats = Map("id" -> Stats.range(place * 10L, place * 10L + 9))
+      TestFiles.data(table, stats, partition = Seq(place % 2), path = s"mem://lake/f$place.parquet")
+    }
+    table.append(files: _*): Unit
+    val each = files.head.recordCount()
+    def count(rows: Long, filter: String = "", on: TestTable = table): Int =
+      paths(read(plans().plan(as(anna, on), request(s"""{$filter"min-rows-requested":$rows}""")))).size
+    for (indexing <- Seq(false, true)) {
+      if (indexing) indexed(table): Unit
+      assert(count(1) == 1 && count(each) == 1 && count(each + 1) == 2 && count(each * 100) == 12)
+      assert(count(0) == 12 && intercept[Refusal](count(-1)).status == 400)
+      assert(count(1, """"filter":{"type":"eq","term":"day","value":1},""") == 1)
+      // any row of these files can differ from the filter
+      assert(count(1, """"filter":{"type":"gt","term":"id","value":-1},""") == 12)
+    }
+    val pages = plans(Limits(pageTasks = 3)).plan(as(anna, table), request(s"""{"min-rows-requested":${each * 5}}"""))
+    assert(read(pages).get("plan-tasks").size == 4)
+    table.delete(files.map(TestFiles.positionDeletesOf(table, _, byBounds = false)): _*): Unit
+    assert(count(1) == 12 && count(1, on = indexed(table)) == 12)
+  }
+
   test("names that were swapped are those of the table, unless the request asks for the snapshot's") {
     val two = new Schema(
       Types.NestedField.required(1, "a", Types.LongType.get),
