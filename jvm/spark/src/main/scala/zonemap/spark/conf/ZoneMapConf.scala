@@ -14,6 +14,8 @@ private[zonemap] final case class ZoneMapConf(
     enabled: Boolean,
     expressions: Boolean,
     staticJoins: Boolean,
+    smallTables: Boolean,
+    smallTableRows: Int,
     runtimeJoins: Boolean,
     topK: Boolean,
     limit: Boolean,
@@ -57,6 +59,26 @@ private[zonemap] object ZoneMapConf {
     "While Spark plans a join, prune files of one side by the values that the join key can have in the files planned " +
       "for the other side.",
     flag,
+    advanced = true
+  )
+
+  val SmallTables: ConfEntry[Boolean] = ConfEntry(
+    Prefix + "join.smallTables.enabled",
+    "true",
+    "true, false",
+    "While Spark plans a join, take the values of the join key from the rows of a small table that satisfy its " +
+      "filter. The driver reads the columns that it needs once for each snapshot of the table. Used only together " +
+      "with join.static.enabled.",
+    flag,
+    advanced = true
+  )
+
+  val SmallTableRows: ConfEntry[Int] = ConfEntry(
+    Prefix + "join.smallTables.maxRows",
+    "100000",
+    "a count, 0 or more",
+    "Largest number of rows of a table that join.smallTables.enabled reads.",
+    count,
     advanced = true
   )
 
@@ -325,6 +347,8 @@ private[zonemap] object ZoneMapConf {
     Enabled,
     Expressions,
     StaticJoins,
+    SmallTables,
+    SmallTableRows,
     RuntimeJoins,
     TopK,
     Limit,
@@ -365,6 +389,8 @@ private[zonemap] object ZoneMapConf {
           Enabled.read(conf, options),
           Expressions.read(conf, options),
           StaticJoins.read(conf, options),
+          SmallTables.read(conf, options),
+          SmallTableRows.read(conf, options),
           RuntimeJoins.read(conf, options),
           TopK.read(conf, options),
           Limit.read(conf, options),
