@@ -17,10 +17,7 @@ private[zonemap] final case class RowsKey(snapshotId: Long, metadata: String)
  * @param columns the values of each column, row by row, as the reader of the rows returns them
  * @param bytesOfValues an estimate of the memory that the values use
  */
-private[zonemap] final class SnapshotRows(
-    val columns: Map[String, Array[Any]],
-    val count: Int,
-    bytesOfValues: Long) {
+private[zonemap] final class SnapshotRows(val columns: Map[String, Array[Any]], val count: Int, bytesOfValues: Long) {
   import HeldRows._
 
   private val answers = new java.util.LinkedHashMap[AnyRef, Option[ValueRanges]](MaxAnswers, 0.75f, true)
