@@ -50,6 +50,7 @@ ABSENT: Mapping[str, tuple[str, ...]] = {
         "Spark 4.0: SHOW PROCEDURES and DESCRIBE PROCEDURE, and the type TIME, which this Spark does not have",
         "Spark 4.0: metadata tables from the index, if the query names no snapshot, tag or time",
         "Spark 4.0: shadow mode and `verify` compare the rows of a query only if it has a time travel",
+        "Spark 4.0: `zonemap serve` with Iceberg 1.10",
     ),
     "3.5": (
         "Spark 3.5: append ingestion, whose jar is built for Spark 4",
@@ -58,6 +59,7 @@ ABSENT: Mapping[str, tuple[str, ...]] = {
         "Spark 3.5: the section Zonemap in `DataFrame.explain()` and in the UI; EXPLAIN has it",
         "Spark 3.5: metadata tables from the index, if the query names no snapshot, tag or time",
         "Spark 3.5: shadow mode and `verify` compare the rows of a query only if it has a time travel",
+        "Spark 3.5: `zonemap serve` with Iceberg 1.10",
     ),
 }
 #: The features that a Spark has no jar for.

@@ -4,10 +4,11 @@ package zonemap.server
 import java.net.BindException
 import java.util.concurrent.CountDownLatch
 
+import scala.util.Try
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.iceberg.EnvironmentContext
+import org.apache.iceberg.{EnvironmentContext, IcebergBuild}
 import org.apache.logging.log4j.Level
 import org.apache.logging.log4j.core.config.Configurator
 import sun.misc.Signal
@@ -33,6 +34,7 @@ private[zonemap] object ServeProcess {
     Seq("INT", "TERM").foreach(name => Signal.handle(new Signal(name), _ => stop.countDown()))
     val code =
       try {
+        requirePlans()
         val settings = ServeSettings.parse(sys.env.getOrElse(Variable, "{}"))
         val server = start(settings, Limits(plans = settings.plans))
         println(s"zonemap serves plans at ${settings.url(server.port)}")
@@ -54,6 +56,13 @@ private[zonemap] object ServeProcess {
       }
     System.exit(code)
   }
+
+  /** @throws IllegalArgumentException if this is Iceberg 1.10, whose REST protocol has no plans */
+  private def requirePlans(): Unit =
+    if (Try(Class.forName("org.apache.iceberg.exceptions.NoSuchPlanIdException")).isFailure)
+      throw new IllegalArgumentException(
+        s"Cannot serve plans: it needs Iceberg 1.11 or newer, but this is Iceberg ${IcebergBuild.version()}. " +
+          "Name a newer one with --iceberg VERSION.")
 
   /** Starts a server with an index of its own. */
   def start(settings: ServeSettings, limits: Limits): PlanServer = {

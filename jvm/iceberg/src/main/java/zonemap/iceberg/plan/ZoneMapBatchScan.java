@@ -4,22 +4,27 @@ package zonemap.iceberg.plan;
 import java.util.Collection;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
+import java.util.function.Supplier;
 import org.apache.iceberg.BatchScan;
-import org.apache.iceberg.BatchScanAdapter;
+import org.apache.iceberg.ScanTask;
+import org.apache.iceberg.ScanTaskGroup;
 import org.apache.iceberg.Schema;
+import org.apache.iceberg.Snapshot;
+import org.apache.iceberg.Table;
 import org.apache.iceberg.TableScan;
 import org.apache.iceberg.expressions.Expression;
+import org.apache.iceberg.io.CloseableIterable;
+import org.apache.iceberg.io.FileIO;
 import org.apache.iceberg.metrics.MetricsReporter;
 
 /**
  * A batch scan of a {@link ZoneMapTable} that retains its last plan. Every refinement returns a new scan without a
- * plan.
+ * plan. Iceberg's own adapter, which it is like, is not public in Iceberg 1.10.
  */
-public final class ZoneMapBatchScan extends BatchScanAdapter {
+public final class ZoneMapBatchScan implements BatchScan {
   private final ZoneMapTableScan scan;
 
   ZoneMapBatchScan(TableScan scan) {
-    super(scan);
     this.scan = (ZoneMapTableScan) scan;
   }
 
@@ -96,5 +101,62 @@ public final class ZoneMapBatchScan extends BatchScanAdapter {
   @Override
   public BatchScan minRowsRequested(long rows) {
     return new ZoneMapBatchScan(scan.minRowsRequested(rows));
+  }
+
+  @Override
+  public Table table() {
+    return scan.table();
+  }
+
+  @Override
+  public Supplier<FileIO> fileIO() {
+    return scan.fileIO();
+  }
+
+  @Override
+  public Snapshot snapshot() {
+    return scan.snapshot();
+  }
+
+  @Override
+  public boolean isCaseSensitive() {
+    return scan.isCaseSensitive();
+  }
+
+  @Override
+  public Expression filter() {
+    return scan.filter();
+  }
+
+  @Override
+  public Schema schema() {
+    return scan.schema();
+  }
+
+  @Override
+  @SuppressWarnings("unchecked") // a task of files is a task
+  public CloseableIterable<ScanTask> planFiles() {
+    return (CloseableIterable<ScanTask>) (CloseableIterable<?>) scan.planFiles();
+  }
+
+  @Override
+  @SuppressWarnings("unchecked") // a group of tasks of files is a group of tasks
+  public CloseableIterable<ScanTaskGroup<ScanTask>> planTasks() {
+    return (CloseableIterable<ScanTaskGroup<ScanTask>>) (CloseableIterable<?>) scan.planTasks();
+  }
+
+  @Override
+  public long targetSplitSize() {
+    return scan.targetSplitSize();
+  }
+
+  @Override
+  public int splitLookback() {
+    return scan.splitLookback();
+  }
+
+  @Override
+  public long splitOpenFileCost() {
+    return scan.splitOpenFileCost();
   }
 }

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.iceberg.plan;
 
+import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.apache.iceberg.BaseTable;
 import org.apache.iceberg.BatchScan;
-import org.apache.iceberg.ImmutableTableScanContext;
+import org.apache.iceberg.PlanningMode;
 import org.apache.iceberg.Schema;
 import org.apache.iceberg.SerializableTable;
 import org.apache.iceberg.TableOperations;
+import org.apache.iceberg.TableProperties;
 import org.apache.iceberg.TableScan;
 import org.apache.iceberg.metrics.MetricsReporter;
 import zonemap.core.predicate.Predicate;
@@ -27,6 +31,11 @@ import zonemap.iceberg.upkeep.UpkeepProcess;
  * serializable table.
  */
 public final class ZoneMapTable extends BaseTable {
+  /** Whether Spark asks the table if it may plan with its distributed scan, as from Iceberg 1.11 on. */
+  private static final boolean ASKS_TABLES =
+      Arrays.stream(BaseTable.class.getInterfaces())
+          .anyMatch(type -> type.getSimpleName().equals("SupportsDistributedScanPlanning"));
+
   private final transient PinnedRelation pinned;
   private final transient ScanHints hints;
   private transient volatile PlanReport lastPlan;
@@ -195,9 +204,7 @@ public final class ZoneMapTable extends BaseTable {
 
   @Override
   public BatchScan newBatchScan() {
-    return new ZoneMapBatchScan(
-        new ZoneMapTableScan(
-            this, schema(), ImmutableTableScanContext.builder().metricsReporter(reporter()).build()));
+    return new ZoneMapBatchScan(ZoneMapTableScan.like(newScan(), this, schema()));
   }
 
   /**
@@ -208,13 +215,7 @@ public final class ZoneMapTable extends BaseTable {
    * @param schema the columns that the filter and the projection may name
    */
   public TableScan newScan(long snapshotId, Schema schema) {
-    return new ZoneMapTableScan(
-        this,
-        schema,
-        ImmutableTableScanContext.builder()
-            .snapshotId(snapshotId)
-            .metricsReporter(reporter())
-            .build());
+    return ZoneMapTableScan.like(newScan().useSnapshot(snapshotId), this, schema);
   }
 
   /**
@@ -224,6 +225,19 @@ public final class ZoneMapTable extends BaseTable {
   @Override
   public boolean allowDistributedPlanning() {
     return !pinned.covers();
+  }
+
+  /** Returns the table's properties. Iceberg 1.10 asks them for what later versions ask the method above. */
+  @Override
+  public Map<String, String> properties() {
+    Map<String, String> properties = super.properties();
+    if (ASKS_TABLES || allowDistributedPlanning()) {
+      return properties;
+    }
+    Map<String, String> local = new HashMap<>(properties);
+    local.put(TableProperties.DATA_PLANNING_MODE, PlanningMode.LOCAL.modeName());
+    local.put(TableProperties.DELETE_PLANNING_MODE, PlanningMode.LOCAL.modeName());
+    return local;
   }
 
   void planned(PlanReport report) {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.iceberg.plan;
 
+import java.lang.reflect.Constructor;
+import java.lang.reflect.Method;
+import java.util.Map;
 import java.util.Optional;
 import org.apache.iceberg.DataTableScan;
 import org.apache.iceberg.FileScanTask;
+import org.apache.iceberg.PartitionSpec;
 import org.apache.iceberg.Schema;
 import org.apache.iceberg.Table;
 import org.apache.iceberg.TableScan;
@@ -12,8 +16,16 @@ import org.apache.iceberg.io.CloseableIterable;
 
 import zonemap.iceberg.prune.ScanRequest;
 
-/** A scan of a {@link ZoneMapTable}: Iceberg's own scan, but with files planned from the index. */
+/**
+ * A scan of a {@link ZoneMapTable}: Iceberg's own scan, but with files planned from the index.
+ *
+ * <p>The context of a scan is not public in Iceberg 1.10: this class may pass it on, as parameters of Iceberg's
+ * methods, and no code may name it otherwise.
+ */
 final class ZoneMapTableScan extends DataTableScan {
+  private static final Constructor<?> OVER = ZoneMapTableScan.class.getDeclaredConstructors()[0];
+  private static final Method CONTEXT = contextOfScans();
+
   private final ZoneMapTable zoneMapTable;
   private volatile PlannedScan planned;
 
@@ -25,6 +37,25 @@ final class ZoneMapTableScan extends DataTableScan {
   @Override
   protected TableScan newRefinedScan(Table table, Schema schema, TableScanContext context) {
     return new ZoneMapTableScan((ZoneMapTable) table, schema, context);
+  }
+
+  /** Returns a scan of a table with a schema, and with all else that Iceberg's own scan {@code as} asks for. */
+  static ZoneMapTableScan like(TableScan as, ZoneMapTable table, Schema schema) {
+    try {
+      return (ZoneMapTableScan) OVER.newInstance(table, schema, CONTEXT.invoke(as));
+    } catch (ReflectiveOperationException e) {
+      throw new IllegalStateException("Cannot scan '" + table.name() + "' as Iceberg does.", e);
+    }
+  }
+
+  private static Method contextOfScans() {
+    try {
+      Method context = Class.forName("org.apache.iceberg.BaseScan").getDeclaredMethod("context");
+      context.setAccessible(true);
+      return context;
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
   }
 
   /** Returns the last plan of this scan; empty until its last task is made, and if Iceberg planned the scan. */
@@ -45,7 +76,7 @@ final class ZoneMapTableScan extends DataTableScan {
             snapshot(),
             schema(),
             tableSchema(),
-            this::specs,
+            this::snapshotSpecs,
             filter(),
             isCaseSensitive(),
             shouldIgnoreResiduals(),
@@ -55,9 +86,18 @@ final class ZoneMapTableScan extends DataTableScan {
         zoneMapTable, request, super::doPlanFiles, this::unmeasuredStockPlan, this::planned);
   }
 
+  /** Returns the specs that Iceberg plans with: those of the table in Iceberg 1.10, later bound to the snapshot's schema. */
+  private Map<Integer, PartitionSpec> snapshotSpecs() {
+    try {
+      return specs();
+    } catch (NoSuchMethodError e) {
+      return table().specs();
+    }
+  }
+
   /** Returns Iceberg's plan by a separate scan, so that no metric is counted twice. */
   private CloseableIterable<FileScanTask> unmeasuredStockPlan() {
-    return new ZoneMapTableScan(zoneMapTable, tableSchema(), context()).stockPlan();
+    return like(this, zoneMapTable, tableSchema()).stockPlan();
   }
 
   private CloseableIterable<FileScanTask> stockPlan() {

@@ -65,7 +65,7 @@ private[answer] object LiveFiles {
     override def partitions: IndexedSeq[PartitionTuple] = segment.partitions
     override def foreach(use: Int => Unit): Unit = live.live(Array.range(0, segment.rows)).foreach(use)
     override def partition(row: Int): Int = segment.files(row).partition
-    override def content(row: Int): FileContent = FileContent.fromId(segment.files(row).content)
+    override def content(row: Int): FileContent = FileContent.values().find(_.id == segment.files(row).content).get
     override def path(row: Int): String = segment.files(row).path
     override def format(row: Int): String = segment.files(row).format
     override def recordCount(row: Int): Long = segment.files(row).recordCount

@@ -20,7 +20,7 @@ private[zonemap] object SnapshotWriter {
    * contains such a column is rewritten first.
    *
    * @param held the facts and columns in the memory of this process, for a store whose versions cannot be read
-   * @param facts the facts that the version names; `None`: the facts that the newest version names
+   * @param facts makes the facts that the version names of those that the newest version names
    * @param choice the columns to index from now on; `None`: the columns that the newest version names
    */
   def save(
@@ -28,12 +28,12 @@ private[zonemap] object SnapshotWriter {
       index: SnapshotIndex,
       store: IndexStore,
       held: => (Seq[FactRef], ColumnChoice),
-      facts: Option[Seq[FactRef]] = None,
+      facts: Seq[FactRef] => Seq[FactRef] = identity,
       choice: Option[ColumnChoice] = None): SnapshotIndex = {
     val compactor = new SegmentCompactor(store.access.spill)
-    lazy val before = standing(table, index, store, held)
-    val named = facts.getOrElse(before._1)
-    val columns = choice.getOrElse(before._2)
+    val (namedBefore, columnsBefore) = standing(table, index, store, held)
+    val named = facts(namedBefore)
+    val columns = choice.getOrElse(columnsBefore)
     val data = compactor.slimmed(index.segments, columns).map { live =>
       if (live.origin.isStoredIn(store.root)) live
       else {

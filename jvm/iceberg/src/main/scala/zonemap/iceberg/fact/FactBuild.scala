@@ -70,8 +70,8 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
     }
     val written = first ++ run(rest.values.flatten.toSeq.distinct, rest, runner, store)
     val (kept, wrong) = finished(table, work, indexed, written, store)
-    val others = held.refs.filterNot(ref => requests.exists(isOf(_)(ref)))
-    name(table, indexed, store, settings, others ++ kept.flatMap(_._2))
+    // another JVM can have built or dropped other facts while data was read
+    name(table, indexed, store, settings)(_.filterNot(areOf(requests)) ++ kept.flatMap(_._2))
     // fact files that were joined before a version named them
     val named = kept.flatMap(_._2).map(_.relativePath).toSet
     store.delete(written.map(_.relativePath).filterNot(named).map(path => s"${store.root}/$path"))
@@ -217,35 +217,30 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
     if (had.isEmpty) Nil else Seq(had.find(_.files == 0).getOrElse(FactTask.store(request, Nil, store)))
   }
 
-  /** Names the facts in a version, which later ones take them from. */
-  private def name(
-      table: Table,
-      indexed: SnapshotIndex,
-      store: IndexStore,
-      settings: PlannerSettings,
-      facts: Seq[FactRef]): Unit = {
+  /** Changes the facts that a version names, which later ones take them from. */
+  private def name(table: Table, indexed: SnapshotIndex, store: IndexStore, settings: PlannerSettings)(
+      change: Seq[FactRef] => Seq[FactRef]): Unit = {
     def isLater(other: SnapshotIndex) =
       other.isVerified && other.sequenceNumber > indexed.sequenceNumber && Option(table.snapshot(other.key.snapshotId))
         .exists(Lineage.of(table, _).contains(indexed.key.snapshotId))
     // one may have been committed and stored while data was read
     val newest = process.tables.of(table).newest.filter(isLater).getOrElse(indexed)
     val isNamed =
-      try store.readVersion(newest.key.snapshotId).exists(_.facts.toSet == facts.toSet)
+      try store.readVersion(newest.key.snapshotId).exists(version => change(version.facts).toSet == version.facts.toSet)
       catch { case _: CorruptIndexException => false }
-    if (!isNamed) process.save(table, newest, store, settings, Some(facts)): Unit
+    if (!isNamed) process.save(table, newest, store, settings, change): Unit
   }
 
   /**
    * No longer names facts in the newest version; the files go with the versions that still do.
    *
-   * @param requests the facts; `None` for all. One that is marked as chosen drops no fact that a caller has asked for
+   * @return the files of the facts
    */
-  def drop(table: Table, settings: PlannerSettings, requests: Option[Seq[FactRequest]], dryRun: Boolean): Seq[String] =
+  def drop(table: Table, settings: PlannerSettings, dryRun: Boolean)(isDropped: FactRef => Boolean): Seq[String] =
     oneByOne(table) {
       val store = process.storeOf(table, settings)
       val ids = store.readLatest().toSeq ++ Option(table.currentSnapshot()).map(_.snapshotId())
       val versions = ids.distinct.flatMap(store.readVersion).sortBy(_.sequenceNumber)
-      def isDropped(ref: FactRef) = requests.forall(_.exists(r => isOf(r)(ref) && (ref.isChosen || !r.isChosen)))
       val dropped = versions.flatMap(_.facts).filter(isDropped).map(_.relativePath).distinct
       if (!dryRun)
         versions.foreach { version =>
@@ -259,9 +254,6 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
   /** Changes the facts of a table after other changes of this JVM have ended: each names all facts of the table. */
   private def oneByOne[A](table: Table)(change: => A): A =
     process.tables.of(table).changesOfFacts.synchronized(change)
-
-  private def isOf(request: FactRequest)(ref: FactRef): Boolean =
-    ref.kind == request.kind && ref.column == request.column
 
   /** Reads each file once, for all facts that it lacks. */
   private def run(
@@ -310,6 +302,12 @@ private[zonemap] object FactBuild {
 
   /** New fact files of more bytes are read part by part, so that they are not all in memory. */
   private val MostWhole = 256L << 20
+
+  /** True for the files of the facts of these requests. */
+  def areOf(requests: Seq[FactRequest])(ref: FactRef): Boolean = requests.exists(isOf(_)(ref))
+
+  private def isOf(request: FactRequest)(ref: FactRef): Boolean =
+    ref.kind == request.kind && ref.column == request.column
 
   /** The facts of a table by what they are called, and their bytes. */
   def describe(table: Table, facts: TableFacts): Seq[(String, Long)] =

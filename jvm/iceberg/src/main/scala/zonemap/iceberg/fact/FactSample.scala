@@ -8,7 +8,7 @@ import zonemap.core.version.FactRef
 import zonemap.iceberg.store.IndexStore
 
 /** The data files whose facts are built first. Their facts give an estimate for all files. */
-private[fact] object FactSample {
+private[zonemap] object FactSample {
   private val LeastFiles = 3
 
   /** A trial also counts the files that a fact would prune, which takes more files than an estimate of bytes. */

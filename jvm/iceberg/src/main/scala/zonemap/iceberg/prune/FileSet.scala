@@ -7,7 +7,8 @@ import scala.jdk.CollectionConverters._
 import org.apache.iceberg.PartitionSpec
 
 import zonemap.core.column.{Bitmap, BoundsColumn, ColumnBounds}
-import zonemap.core.predicate.{ColumnRef, Compare, CompareOp, Predicate, True, ValueRanges}
+import zonemap.core.fact.{FactKey, FactKind}
+import zonemap.core.predicate.{ColumnId, ColumnRef, Compare, CompareOp, Predicate, True, ValueRanges}
 import zonemap.core.segment.Segment
 import zonemap.core.value.{ColumnType, Presence, ZoneValue}
 import zonemap.iceberg.convert.{PartitionTuples, SourceConditions}
@@ -142,6 +143,19 @@ final class FileSet private[zonemap] (
 
   /** The same files, pruned by other facts. */
   private[zonemap] def withFacts(facts: TableFacts): FileSet = new FileSet(parts, trust.withFacts(facts), budget)
+
+  /** The files that have a fact about a column. */
+  private[zonemap] def having(column: ColumnId, kind: FactKind): FileSet =
+    new FileSet(
+      parts.map { case (segment, rows) =>
+        val paths = segment.newPathReader()
+        def has(row: Int) =
+          trust.facts.has(FactKey.of(paths.path(row), segment.fileSizeBytes(row)), column, kind)
+        segment -> Bitmap.of(rows.size, rows.toArray.filter(has): _*)
+      },
+      trust,
+      budget
+    )
 
   /** At most about `limit` of the files, spread over the set: facts are evaluated file by file, which is slow. */
   private[zonemap] def everyNth(limit: Int): FileSet = {

@@ -74,7 +74,7 @@ private[zonemap] final class IndexProcess {
       snapshot: SnapshotIndex,
       store: IndexStore,
       settings: PlannerSettings,
-      facts: Option[Seq[FactRef]] = None,
+      facts: Seq[FactRef] => Seq[FactRef] = identity,
       choice: Option[ColumnChoice] = None): SnapshotIndex =
     try remember(table, SnapshotWriter.save(table, snapshot, store, held(table), facts, choice), settings)
     catch {

@@ -106,6 +106,9 @@ private[zonemap] final class TableFacts private (
       }
   }
 
+  /** Whether a data file has a fact that can be read. */
+  def has(file: FactKey, column: ColumnId, kind: FactKind): Boolean = files(column, kind).exists(_._2.has(file))
+
   /** The facts about one data file. */
   def of(path: String, lengthBytes: Long): FactLookup = {
     val key = FactKey.of(path, lengthBytes)

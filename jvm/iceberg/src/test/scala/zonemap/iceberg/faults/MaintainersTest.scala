@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.iceberg.faults
 
-import java.nio.file.Path
+import java.nio.file.{Files, Path}
 import java.util.concurrent.TimeUnit
 
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
+import zonemap.iceberg.fact.{FactBuild, FactRequest}
 import zonemap.iceberg.testing.{OwnProcess, Rng, TestProcess}
 
 /**
@@ -70,5 +71,25 @@ class MaintainersTest extends AnyFunSuite with BeforeAndAfterEach with OwnProces
       if (takesAll) Iterator.from(0).takeWhile(call => others.map(meets(work, call, _)).forall(identity)).size
       else Seq(random.int(4)).count(meets(work, _, random.pick(others)))
     assert(calls > 0 && calls < Faulted.MaxCalls)
+  }
+
+  test("facts that another process builds or drops while a build reads data files") {
+    val folder = Files.createTempDirectory("zonemap-facts")
+    val t = FaultedTable.create(folder)
+    (0 until 3).foreach(t.append)
+    StoreWork.build(t)
+    StoreWork.facts(t)
+    def second(): Unit = {
+      val other = new TestProcess
+      val same = new FaultedTable(new FaultyFileIO(folder))(other)
+      try {
+        StoreWork.dropFacts(same)(other)
+        StoreWork.facts(same, "values(id)")(other)
+      } finally other.now.close()
+    }
+    StoreWork.facts(t, "bloom(other)", () => second())
+    val stored = process.store(t.load()).readVersion(t.current.snapshotId()).get.facts
+    assert(FactRequest.parse("values(id), bloom(other)", t.load()).forall(r => stored.exists(FactBuild.areOf(Seq(r)))))
+    assert(stored.size == 2)
   }
 }

@@ -2,7 +2,7 @@
 package zonemap.iceberg.faults
 
 import zonemap.iceberg.build.LocalRunner
-import zonemap.iceberg.fact.{FactRequest, FactTaskRunner}
+import zonemap.iceberg.fact.{FactLimit, FactRequest, FactTaskRunner}
 import zonemap.iceberg.settings.{PlannerSettings, UpkeepMode}
 import zonemap.iceberg.testing.TestProcess
 
@@ -37,14 +37,19 @@ object StoreWork {
   def drop(t: FaultedTable)(implicit process: TestProcess): Unit =
     process.admin.drop(t.load(), Settings, dryRun = false): Unit
 
-  /** Builds the facts about the column whose bounds exclude nothing. */
-  def facts(t: FaultedTable)(implicit process: TestProcess): Unit = {
-    val runner: FactTaskRunner = (tasks, store) => tasks.flatMap(_.write(FaultedTable.Reader, store))
-    process.factBuild.build(t.load(), t.current, Settings, FactRequest.parse("values(other)", t.load()), runner): Unit
+  /** Builds facts, by default about the column whose bounds exclude nothing; something happens while it reads. */
+  def facts(t: FaultedTable, names: String = "values(other)", meanwhile: () => Unit = () => ())(implicit
+      process: TestProcess): Unit = {
+    val runner: FactTaskRunner = (tasks, store) => {
+      meanwhile()
+      tasks.flatMap(_.write(FaultedTable.Reader, store))
+    }
+    val requests = FactRequest.parse(names, t.load())
+    process.factBuild.build(t.load(), t.current, Settings, requests, runner, FactLimit.Unlimited): Unit
   }
 
-  private def dropFacts(t: FaultedTable)(implicit process: TestProcess): Unit =
-    process.factBuild.drop(t.load(), Settings, None, dryRun = false): Unit
+  def dropFacts(t: FaultedTable)(implicit process: TestProcess): Unit =
+    process.factBuild.drop(t.load(), Settings, dryRun = false)(_ => true): Unit
 
   /** An index with facts, a part of them in a file of its own. */
   private def withFacts(t: FaultedTable)(implicit process: TestProcess): Unit = {

@@ -2,7 +2,8 @@
 package zonemap.insight.advice
 
 import java.util.UUID
-import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.{ConcurrentHashMap, TimeUnit}
+import java.util.concurrent.atomic.AtomicReference
 
 import scala.util.control.NonFatal
 
@@ -12,6 +13,7 @@ import org.slf4j.LoggerFactory
 
 import zonemap.iceberg.registry.SeenTable
 import zonemap.iceberg.upkeep.UpkeepProcess
+import zonemap.spark.conf.MalformedConfException
 
 /**
  * Starts turns of [[FactChoice]] for tables whose scans are observed. A turn runs on the thread that builds facts for new
@@ -24,31 +26,43 @@ private[zonemap] final class AutoFacts(process: UpkeepProcess, newest: => Seq[Ob
 
   private val spent = new HourlyTime(() => System.nanoTime())
   private val tables = new ConcurrentHashMap[String, OfTable]
+  private val warned = new AtomicReference[String]
 
   /**
    * Starts a turn for the table of a scan that a session observes, after enough scans, unless one waits or the last one
    * was a moment ago.
    */
-  def observed(scan: ObservedScan): Unit = AutoFactsConf.read(SQLConf.get).foreach { budget =>
+  def observed(scan: ObservedScan): Unit = budget.foreach { allowed =>
     val table = tables.computeIfAbsent(scan.tableUuid, _ => new OfTable)
     if (table.begin())
       process.index.tables.look(UUID.fromString(scan.tableUuid)).lastSeen match {
-        case Some(seen) => start(seen, table, budget)
-        case None       => table.end(0L)
+        case Some(seen) => start(seen, table, allowed)
+        case None       => table.end(0L, LeastPauseNanos)
       }
   }
+
+  /** The budget of the active session; a conf that is malformed is logged once, and chooses no facts. */
+  private def budget: Option[FactBudget] =
+    try AutoFactsConf.read(SQLConf.get)
+    catch {
+      case e: MalformedConfException =>
+        if (warned.getAndSet(e.getMessage) != e.getMessage) log.warn(s"Zonemap: no facts are chosen. ${e.getMessage}")
+        None
+    }
 
   private def start(seen: SeenTable, of: OfTable, budget: FactBudget): Unit = {
     val table = new BaseTable(seen.operations, seen.name)
     process.facts.withRunner(table) { runner =>
       val started = System.nanoTime()
+      var leastPause = FailedPauseNanos
       try
         runner.foreach { reading =>
           table.refresh()
-          of.choice.turn(process, table, seen.settings, newest, budget, spent, reading)
+          of.choice.turn(process, table, seen.settings, newest, of.observed, budget, spent, reading)
+          leastPause = LeastPauseNanos
         }
       catch { case NonFatal(e) => log.warn(s"Cannot choose facts of ${seen.name}: $e") }
-      finally of.end(System.nanoTime() - started)
+      finally of.end(System.nanoTime() - started, leastPause)
     }
   }
 }
@@ -58,17 +72,24 @@ private object AutoFacts {
 
   /** A turn takes less than this share of a core, and there is at most one a minute. */
   private val MostShare = 0.01
-  private val LeastPauseNanos = 60L * 1000 * 1000 * 1000
+  private val LeastPauseNanos = TimeUnit.MINUTES.toNanos(1)
+
+  /** The pause after a turn that failed, as each does for a table whose store cannot be written. */
+  private val FailedPauseNanos = TimeUnit.HOURS.toNanos(1)
 
   /** What the driver knows of the facts of one table, and when its next turn is due. */
   private final class OfTable {
     val choice = new FactChoice
     private var scans = 0
+    private var counted = 0L
     private var isWaiting = false
     private var dueNanos = System.nanoTime()
 
+    def observed: Long = synchronized(counted)
+
     def begin(): Boolean = synchronized {
       scans += 1
+      counted += 1
       val begins = scans >= FactChoice.LeastScans && !isWaiting && System.nanoTime() - dueNanos >= 0
       if (begins) {
         scans = 0
@@ -77,9 +98,9 @@ private object AutoFacts {
       begins
     }
 
-    def end(tookNanos: Long): Unit = synchronized {
+    def end(tookNanos: Long, leastPauseNanos: Long): Unit = synchronized {
       isWaiting = false
-      dueNanos = System.nanoTime() + (tookNanos / MostShare).toLong.max(LeastPauseNanos)
+      dueNanos = System.nanoTime() + (tookNanos / MostShare).toLong.max(leastPauseNanos)
     }
   }
 }
@@ -108,5 +129,5 @@ private[advice] final class HourlyTime(nowNanos: () => Long) {
 }
 
 private object HourlyTime {
-  private val HourNanos = 3600L * 1000 * 1000 * 1000
+  private val HourNanos = TimeUnit.HOURS.toNanos(1)
 }

@@ -43,7 +43,11 @@ private[zonemap] object AutoFactsConf {
 
   val all: Seq[ConfEntry[_]] = Seq(Enabled, MaxShare, MaxSeconds)
 
-  /** The budget in the confs of a session; `None` if its scans choose no facts. */
+  /**
+   * The budget in the confs of a session; `None` if its scans choose no facts.
+   *
+   * @throws MalformedConfException if a value is malformed
+   */
   def read(conf: SQLConf): Option[FactBudget] = {
     def value[A](entry: ConfEntry[A]) = entry.read(conf, CaseInsensitiveStringMap.empty())
     Option.when(value(Enabled))(FactBudget(value(MaxShare), value(MaxSeconds)))

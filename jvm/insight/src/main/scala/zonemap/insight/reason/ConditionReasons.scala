@@ -80,12 +80,12 @@ private[zonemap] object ConditionReasons {
   /** Why facts do not evaluate a condition on texts, or the fact that could. */
   private def factsFor(condition: Expression, columns: ColumnResolver): String =
     TextParts.whenTrue(condition) match {
-      case Some(TextParts(tested, Seq(parts))) =>
+      case Some(TextParts(tested, alternatives)) =>
         columns.column(tested) match {
           case None => CannotEvaluate
-          case Some(_) if parts.forall(_.bytes.bytes.length < FactHashes.GramBytes) =>
+          case Some(_) if alternatives.exists(_.forall(_.bytes.bytes.length < FactHashes.GramBytes)) =>
             s"n-grams need ${FactHashes.GramBytes} bytes in a row of the pattern"
-          case Some(_) if parts.exists(part => ReplacedText.isIn(part.bytes)) => CannotEvaluate
+          case Some(_) if alternatives.flatten.exists(part => ReplacedText.isIn(part.bytes)) => CannotEvaluate
           case Some(column) if columns.knowsTexts(column) => s"its files have no fact of ${column.name}"
           case Some(column)                               => s"only n-grams of ${column.name} could evaluate it"
         }

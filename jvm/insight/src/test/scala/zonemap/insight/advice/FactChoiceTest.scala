@@ -33,13 +33,16 @@ class FactChoiceTest extends AdviceCalls {
       choice: FactChoice,
       table: String,
       budget: FactBudget = plenty,
-      spent: HourlyTime = new HourlyTime(() => System.nanoTime())): Unit = {
+      spent: HourlyTime = new HourlyTime(() => System.nanoTime()),
+      observed: Option[Long] = None): Unit = {
     val loaded = iceberg(table)
+    val observations = StartedInsights.of(runtime.parts).observations.newest
     choice.turn(
       runtime.process.iceberg,
       loaded,
       runtime.process.settings(spark),
-      StartedInsights.of(runtime.parts).observations.newest,
+      observations,
+      observed.getOrElse(observations.count(_.tableUuid == loaded.uuid().toString).toLong),
       budget,
       spent,
       new SparkJobRunner(spark, loaded)
@@ -103,6 +106,33 @@ class FactChoiceTest extends AdviceCalls {
     assert(FactRequest.known(loaded, facts(table)).map(_.text) == Seq("bloom(p)"))
     assert(note(table).startsWith("values(p): dropped, because "), note(table))
     assert(rows(sql(s"SELECT * FROM $table WHERE p = 1")).size == 800)
+  }
+
+  test("a fact stays when all files are rewritten, and is dropped when its column or its room is gone") {
+    val table = create("rewritten")
+    val choice = new FactChoice
+    def ask() = query(table, (0 until FactChoice.LeastScans + 2).map(i => s"mixed = ${i * 31}"))
+    ask()
+    turn(choice, table)
+    val fact = chosen(table)
+    assert(fact.size == 1, note(table))
+    ask()
+    sql(
+      s"CALL lake.system.rewrite_data_files(table => '${table.stripPrefix("lake.")}', options => " +
+        "map('rewrite-all', 'true', 'max-file-group-size-bytes', '20000'))")
+    sql(s"CALL zonemap.system.refresh_index(table => '$table')")
+    ask()
+    turn(choice, table)
+    assert(chosen(table) == fact, note(table))
+    val live = iceberg(table).currentSnapshot().summary().get("total-data-files").toInt
+    assert(facts(table).refs.map(_.facts).sum == live, note(table))
+    // a later turn with less room
+    turn(choice, table, FactBudget(1e-9, 3600))
+    assert(chosen(table) == fact, "some bytes are free")
+    sql(s"ALTER TABLE $table DROP COLUMN mixed")
+    query(table, (0 until FactChoice.LeastScans).map(i => s"p = $i"))
+    turn(choice, table)
+    assert(facts(table).refs.forall(!_.isChosen), facts(table).refs)
   }
 
   test("a fact beyond a budget is not built, and the status says so") {

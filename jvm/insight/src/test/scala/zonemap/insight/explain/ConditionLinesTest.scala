@@ -68,6 +68,10 @@ class ConditionLinesTest extends SharedSession {
     s"i = (SELECT max(i) FROM $table WHERE hash(id) = 1)" -> ConditionReason.Subquery,
     "s LIKE '%3'" -> ConditionReason.TextInside("s", "n-grams need 3 bytes in a row of the pattern"),
     "s LIKE '%a_b%cde'" -> ConditionReason.TextInside("s", "only n-grams of s could evaluate it"),
+    "get_json_object(s, '$.a') LIKE '%xyz%'" -> ConditionReason
+      .TextInside("get_json_object(s, '$.a')", "only n-grams of s could evaluate it"),
+    "get_json_object(s, '$.a') LIKE '%xy%'" -> ConditionReason
+      .TextInside("get_json_object(s, '$.a')", "n-grams need 3 bytes in a row of the pattern"),
     "s RLIKE '345$'" -> ConditionReason.TextInside("s", "only n-grams of s could evaluate it"),
     "s RLIKE '345|6'" -> ConditionReason.TextInside("s", "n-grams cannot evaluate this condition"),
     "s LIKE '%3%' OR id = 3" -> ConditionReason.TextInside("s", "n-grams cannot evaluate this condition"),

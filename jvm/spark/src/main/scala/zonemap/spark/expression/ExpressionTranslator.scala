@@ -297,7 +297,8 @@ private object ExpressionTranslator {
 private[zonemap] object Bare {
   def unapply(expression: Expression): Option[Expression] =
     expression match {
-      case _: AttributeReference | _: GetStructField | _: ElementOf | MapEntry(_, _) => Some(expression)
-      case _                                                                         => None
+      case field: GetStructField                                 => unapply(field.child).map(_ => field)
+      case _: AttributeReference | _: ElementOf | MapEntry(_, _) => Some(expression)
+      case _                                                     => None
     }
 }

@@ -57,17 +57,16 @@ private[zonemap] object TextParts {
   private def ofText(text: Expression, wanted: Wanted): Option[TextParts] = {
     val ranges = wanted.ranges.iterator.take(MaxAlternatives + 1).toSeq
     val points = ranges.filter(_.isPoint).map(_.from).collect { case value: BytesValue => value }
-    if (points.isEmpty || points.size > MaxAlternatives || points.size < ranges.size) ofPiece(text, Nil)
-    else {
-      anyOf(points.map(point => ofPiece(text, Seq(TextPart(point)))))
-    }
+    if (points.isEmpty || points.size > MaxAlternatives || points.size < ranges.size)
+      ofPiece(text, Seq(Nil), isWhole = false)
+    else anyOf(points.map(point => ofPiece(text, Seq(Seq(TextPart(point))), isWhole = true)))
   }
 
   /** Joins the parts of alternatives about one text. A text of which an alternative needs no part can be any text. */
   private def anyOf(each: Seq[Option[TextParts]]): Option[TextParts] =
     each.flatten.headOption
       .filter(_ => each.forall(_.isDefined))
-      .map(_.copy(alternatives = each.flatten.flatMap(_.alternatives)))
+      .map(_.copy(alternatives = each.flatten.flatMap(_.alternatives).distinct))
 
   /** The escape of LIKE ANY and LIKE ALL. */
   private val DefaultEscape = '\\'
@@ -85,19 +84,26 @@ private[zonemap] object TextParts {
 
   private def of(text: Expression, parts: Seq[BytesValue]): Option[TextParts] = {
     val needed = parts.filter(_.bytes.nonEmpty)
-    if (needed.isEmpty || text.dataType != StringType) None else ofPiece(text, needed.map(TextPart(_)))
+    if (needed.isEmpty || text.dataType != StringType) None
+    else ofPiece(text, Seq(needed.map(TextPart(_))), isWhole = false)
   }
 
-  /** Returns the parts of the texts of a column for which `piece` has the parts, and is not empty. */
+  /**
+   * Returns the parts of the texts of a column for which `piece` has all parts of an alternative, and is not empty.
+   *
+   * @param isWhole whether each alternative is one part, which is the whole piece
+   */
   @tailrec
-  private def ofPiece(piece: Expression, parts: Seq[TextPart]): Option[TextParts] =
+  private def ofPiece(piece: Expression, alternatives: Seq[Seq[TextPart]], isWhole: Boolean): Option[TextParts] =
     piece match {
       case TextPieces.Decoded(text, needed) =>
-        val certain = parts.flatMap(part => DecodedText.certain(part.bytes.utf8).map(TextPart(_, part.ignoresCase)))
-        ofPiece(text, certain ++ needed.map(TextPart(_)))
-      case TextPieces(text)           => ofPiece(text, parts)
-      case CaseMapping(text, mapping) => ofPiece(text, parts.flatMap(mapping.sources))
-      case column                     => Option.when(parts.nonEmpty)(TextParts(column, Seq(parts)))
+        def certain(part: TextPart) = DecodedText.certain(part.bytes.utf8).map(TextPart(_, part.ignoresCase))
+        ofPiece(text, alternatives.map(_.flatMap(certain) ++ needed.map(TextPart(_))), isWhole = false)
+      case JsonText(json)   => ofPiece(json, alternatives.flatMap(JsonText.sources(_, isWhole)), isWhole = false)
+      case TextPieces(text) => ofPiece(text, alternatives, isWhole = false)
+      case CaseMapping(text, mapping) =>
+        ofPiece(text, alternatives.map(_.flatMap(mapping.sources)), isWhole = false)
+      case column => Option.when(alternatives.forall(_.nonEmpty))(TextParts(column, alternatives))
     }
 
   /**

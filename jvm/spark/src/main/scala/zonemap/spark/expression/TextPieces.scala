@@ -30,7 +30,18 @@ private[expression] object TextPieces {
           Some((text, Nil))
         case RegExpExtract(text, Pattern(pattern), Constant(group: Int)) if 0 <= group && group <= pattern.groups =>
           Some((text, pattern.parts))
-        case _ => None
+        case PartOfUrl(Seq(url, part)) if neverFails(part)                => Some((url, Nil))
+        case PartOfUrl(Seq(url, part, NameInQuery())) if neverFails(part) => Some((url, Nil))
+        case _                                                            => None
+      }
+  }
+
+  /** Matches a name of a query that has no meaning in a pattern: Spark makes a pattern of it, which can be an error. */
+  private object NameInQuery {
+    def unapply(name: Expression): Boolean =
+      name match {
+        case Constant(text: UTF8String) => text.toString.matches("\\w+")
+        case _                          => false
       }
   }
 

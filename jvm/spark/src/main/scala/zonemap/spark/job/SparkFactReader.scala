@@ -4,8 +4,11 @@ package zonemap.spark.job
 import scala.util.Using
 
 import org.apache.iceberg.{FileFormat, Schema, Table}
-import org.apache.iceberg.formats.{FormatModelRegistry, ReadBuilder}
+import org.apache.iceberg.avro.Avro
 import org.apache.iceberg.io.CloseableIterable
+import org.apache.iceberg.orc.ORC
+import org.apache.iceberg.parquet.Parquet
+import org.apache.iceberg.spark.data.{SparkOrcReader, SparkParquetReaders, SparkPlannedAvroReader}
 import org.apache.iceberg.types.TypeUtil
 import org.apache.spark.sql.catalyst.InternalRow
 
@@ -40,9 +43,21 @@ private[zonemap] final class SparkFactReader(table: Table) extends FactReader {
 
   private def rows(file: FactInput, projection: Schema): CloseableIterable[InternalRow] = {
     val input = table.io().newInputFile(file.path, file.sizeBytes)
-    val reader: ReadBuilder[InternalRow, AnyRef] =
-      FormatModelRegistry.readBuilder(FileFormat.fromString(file.format), classOf[InternalRow], input)
-    val mapped = MappedNames.of(table).fold(reader)(reader.withNameMapping(_))
-    mapped.project(projection).build()
+    val names = MappedNames.of(table)
+    FileFormat.fromString(file.format) match {
+      case FileFormat.PARQUET =>
+        val reader = Parquet.read(input).project(projection)
+        names.foreach(reader.withNameMapping)
+        reader.createReaderFunc(stored => SparkParquetReaders.buildReader(projection, stored)).build()
+      case FileFormat.ORC =>
+        val reader = ORC.read(input).project(projection)
+        names.foreach(reader.withNameMapping)
+        reader.createReaderFunc(stored => new SparkOrcReader(projection, stored)).build()
+      case FileFormat.AVRO =>
+        val reader = Avro.read(input).project(projection)
+        names.foreach(reader.withNameMapping)
+        reader.createResolvingReader(SparkPlannedAvroReader.create(_)).build()
+      case other => throw new UnsupportedOperationException(s"files of the format $other cannot be read for facts")
+    }
   }
 }

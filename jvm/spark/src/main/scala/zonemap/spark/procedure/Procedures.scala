@@ -5,6 +5,7 @@ import org.apache.iceberg.{Snapshot, Table}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
+import zonemap.core.version.FactRef
 import zonemap.iceberg.admin.{BuildResult, ColumnChange, IndexAdmin, IndexStatus, LevelMerge, Prewarm => UpkeepPrewarm}
 import zonemap.iceberg.evidence.{EvidenceBuild, FooterBudget, FootersLeft}
 import zonemap.iceberg.fact.{FactBuild, FactLimit, FactRequest, FactResult}
@@ -308,7 +309,8 @@ private[zonemap] final class Procedures(process: SparkProcess) {
       case "" => new IndexAdmin(index).drop(iceberg, process.settings(spark), dryRun).map(Seq[Any](_, !dryRun))
       case facts =>
         val requests = Option.when(!facts.equalsIgnoreCase("all"))(FactRequest.parse(facts, iceberg))
-        new FactBuild(index).drop(iceberg, process.settings(spark), requests, dryRun).map(Seq[Any](_, false))
+        def isDropped(ref: FactRef) = requests.forall(FactBuild.areOf(_)(ref))
+        new FactBuild(index).drop(iceberg, process.settings(spark), dryRun)(isDropped).map(Seq[Any](_, false))
     }
   }
 
@@ -336,7 +338,7 @@ private[zonemap] final class Procedures(process: SparkProcess) {
         }
         ColumnChange.run(index, iceberg, snapshot, process.settings(spark), runner(spark), chosen)
     }
-    if (isNone) build.drop(iceberg, process.settings(spark), None, dryRun = false): Unit
+    if (isNone) build.drop(iceberg, process.settings(spark), dryRun = false)(_ => true): Unit
     val results = limit match {
       case _ if requests.isEmpty => Nil
       case Some(share) =>

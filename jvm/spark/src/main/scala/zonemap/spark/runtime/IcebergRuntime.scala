@@ -51,7 +51,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
   override def selfCheck(): Option[String] = {
     val version = IcebergBuild.version()
     if (Ordering[(Int, Int)].lt(Versions.majorMinor(version), IcebergRuntime.OldestIceberg))
-      Some(s"it needs Iceberg 1.11 or newer, but this is Iceberg $version")
+      Some(s"it needs Iceberg 1.10 or newer, but this is Iceberg $version")
     else
       try {
         SparkTables.selfCheck()
@@ -134,5 +134,5 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
 }
 
 private object IcebergRuntime {
-  private val OldestIceberg = (1, 11)
+  private val OldestIceberg = (1, 10)
 }

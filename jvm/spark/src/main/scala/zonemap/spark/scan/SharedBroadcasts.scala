@@ -11,6 +11,7 @@ import java.util.function.Supplier
 import scala.util.Using
 import scala.util.control.NonFatal
 
+import org.apache.iceberg.Table
 import org.apache.iceberg.io.FileIO
 import org.apache.iceberg.spark.source.SparkTable
 import org.apache.spark.SparkContext
@@ -45,8 +46,7 @@ private[zonemap] final class SharedBroadcasts {
       val inner = ForwardingScan.innermost(scan)
       if (IcebergScans.isFilterable(inner)) fields.context.get(inner) match {
         case context: JavaSparkContext if !context.isInstanceOf[SharingContext] =>
-          val io = fields.fileIO.get(inner).asInstanceOf[Supplier[FileIO]]
-          fields.context.set(inner, new SharingContext(context.sc, this, io))
+          fields.context.set(inner, new SharingContext(context.sc, this, fields.fileIO(inner)))
         case _ => ()
       }
     }
@@ -85,19 +85,29 @@ private[zonemap] object SharedBroadcasts {
 
   private val ScanClass = "org.apache.iceberg.spark.source.SparkScan"
 
-  /** The fields of Iceberg's scan that have its application and return its FileIO; neither is public. */
-  private final case class Fields(context: Field, fileIO: Field)
+  /** The field of Iceberg's scan that has its application, and what returns its FileIO; neither is public. */
+  private final case class Fields(context: Field, fileIO: Scan => Supplier[FileIO])
 
   /** The fields of this version of Iceberg; `None`, which is logged, if one is missing. */
   private lazy val ofIceberg: Option[Fields] =
     try {
       val scan = Class.forName(ScanClass, false, classOf[SparkTable].getClassLoader)
       val context = field(scan, "sparkContext", classOf[JavaSparkContext])
-      Some(Fields(context, field(scan, "fileIO", classOf[Supplier[_]])))
+      Some(Fields(context, fileIOOf(scan)))
     } catch {
       case e @ (NonFatal(_) | _: LinkageError) =>
         log.warn(s"Zonemap: each scan broadcasts its table and its FileIO again: Iceberg has other internals: $e")
         None
+    }
+
+  /** A scan of Iceberg 1.10 has the FileIO of its table. */
+  private def fileIOOf(scan: Class[_]): Scan => Supplier[FileIO] =
+    if (scan.getDeclaredFields.exists(_.getName == "fileIO")) {
+      val io = field(scan, "fileIO", classOf[Supplier[_]])
+      found => io.get(found).asInstanceOf[Supplier[FileIO]]
+    } else {
+      val table = field(scan, "table", classOf[Table])
+      found => () => table.get(found).asInstanceOf[Table].io()
     }
 
   private def field(scan: Class[_], name: String, kind: Class[_]): Field = {

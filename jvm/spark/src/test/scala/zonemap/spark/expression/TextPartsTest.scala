@@ -3,62 +3,19 @@ package zonemap.spark.expression
 
 import java.util.Locale
 
-import scala.util.Try
-
-import org.apache.spark.sql.Row
-import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.{FunctionIdentifier, InternalRow}
+import org.apache.spark.sql.catalyst.analysis.FunctionRegistry
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.logical.Filter
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.{IntegerType => SparkInt, StringType => SparkString, StructType}
+import org.apache.spark.sql.types.{StringType => SparkString}
 import org.apache.spark.unsafe.types.UTF8String
 
-import zonemap.core.{Rng, Seeded}
-import zonemap.core.eval.FactEvaluator
-import zonemap.core.fact.{Fact, FactBuilder, FactFile, FactKey, FactKind}
-import zonemap.core.io.ByteSource
-import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate, ValueRanges}
-import zonemap.core.rule.Match
-import zonemap.core.value.{BytesValue, IntType, StringType, ZoneValues}
-import zonemap.spark.SharedSession
+import zonemap.core.Rng
+import zonemap.core.predicate.ValueRanges
+import zonemap.core.value.{BytesValue, ZoneValues}
 
 /** Conditions on texts: the parts that they need, and that no text for which one is TRUE, or fails, lacks them. */
-class TextPartsTest extends SharedSession with Seeded {
-  private val schema = new StructType().add("s", SparkString).add("i", SparkInt)
-
-  private lazy val frame = spark.createDataFrame(spark.sparkContext.emptyRDD[Row], schema)
-
-  private object Columns extends ColumnResolver {
-    override def column(expression: Expression): Option[ColumnRef] =
-      expression match {
-        case a: AttributeReference if a.name == "s" => Some(ColumnRef(0, StringType, "s"))
-        case a: AttributeReference if a.name == "i" => Some(ColumnRef(1, IntType, "i"))
-        case _                                      => None
-      }
-
-    override def knowsTexts(column: ColumnRef): Boolean = true
-  }
-
-  private def translate(text: String): (Expression, Predicate) =
-    frame.where(text).queryExecution.optimizedPlan match {
-      case Filter(condition, child) =>
-        (BindReferences.bindReference(condition, child.output), new ExpressionTranslator(Columns).whenTrue(condition))
-      case other => fail(s"$text: $other")
-    }
-
-  private def told(text: String): String = translate(text)._2.toString
-
-  private def check(ansi: Boolean)(cases: (String, String)*): Unit =
-    withConf("spark.sql.ansi.enabled" -> ansi.toString) {
-      val wrong = cases.filterNot(isOfCollations).map { case (text, expected) => (text, expected, told(text)) }.filter {
-        case (_, "", actual)       => actual.contains("CONTAINS")
-        case (_, expected, actual) => !expected.split(" AND ").forall(actual.split(" AND ").contains(_))
-      }
-      assert(wrong.isEmpty, wrong.mkString("\n", "\n", "\n"))
-    }
-
-  /** Whether the case needs collations, which Spark 3.5 does not have. */
-  private def isOfCollations(of: (String, String)): Boolean = !hasCollations && of._1.contains("COLLATE")
+class TextPartsTest extends TextConditions {
 
   test("a position at which a text has a part (S153)") {
     for (ansi <- Seq(true, false))
@@ -147,6 +104,32 @@ class TextPartsTest extends SharedSession with Seeded {
       "split(s, ',')[3] = 'abc'" -> "s CONTAINS 'abc'",
       "element_at(split(s, ','), 2) = 'abc'" -> "s CONTAINS 'abc'")
     check(ansi = true)("split(s, ',')[3] = 'abc'" -> "", "element_at(split(s, ','), 2) = 'abc'" -> "")
+  }
+
+  /** Whether this Spark has the function `try_parse_url`: Spark 3.5 does not. */
+  private def hasTryParseUrl: Boolean =
+    FunctionRegistry.builtin.functionExists(FunctionIdentifier("try_parse_url"))
+
+  test("parts of a URL (S172)") {
+    val parts = Seq(
+      "parse_url(s, 'HOST') = 'abc'" -> "s CONTAINS 'abc'",
+      "parse_url(s, 'FILE') LIKE '%/abc?_=1'" -> "s CONTAINS '/abc' AND '=1'",
+      "parse_url(s, s) = 'abc'" -> "s CONTAINS 'abc'",
+      "parse_url(s, 'QUERY', 'k_1') IN ('abc', 'def')" -> "s CONTAINS 'abc' OR s CONTAINS 'def'",
+      "lower(parse_url(s, 'HOST')) = 'abc'" -> "s CONTAINS 'abc' IGNORING CASE",
+      "parse_url(s, 'HOST') <> 'abc'" -> "",
+      "parse_url(s, 'HOST') IS NULL" -> "",
+      "parse_url('abc', s) = 'abc'" -> "",
+      // what fails for some row, which Spark must report
+      "parse_url(s, substring(s, 10 DIV i)) = 'abc'" -> "",
+      "parse_url(s, 'QUERY', '(') = 'abc'" -> "",
+      "parse_url(s, 'QUERY', s) = 'abc'" -> ""
+    )
+    check(ansi = false)(parts: _*)
+    check(ansi = true)(parts.map(_._1 -> ""): _*)
+    if (hasTryParseUrl)
+      for (ansi <- Seq(true, false))
+        check(ansi)(parts.map { case (text, part) => text.replace("parse_url", "try_parse_url") -> part }: _*)
   }
 
   test("a text and a range of texts need no part") {
@@ -355,30 +338,6 @@ class TextPartsTest extends SharedSession with Seeded {
     assert(told(several(3)).contains("CONTAINS"))
   }
 
-  private def factOf(kind: FactKind, text: Array[Byte]): Fact = {
-    val key = FactKey.of("file", 1)
-    val builder = FactBuilder.of(kind, 1, 20)
-    builder.add(BytesValue(text))
-    FactFile
-      .open(ByteSource.ofBytes(FactFile.encode(kind, ColumnId(0), StringType, Seq(key -> builder.build()))))
-      .find(key)
-      .get
-  }
-
-  private def isExcluded(predicate: Predicate, kind: FactKind, text: Array[Byte]): Boolean =
-    FactEvaluator
-      .of(predicate, Set((ColumnId(0), kind)))
-      .exists(_.excludes((_, asked) => Option.when(asked == kind)(factOf(kind, text)), _ => Match.Some))
-
-  /** The bytes of a text; U+FFFD is most often a byte that UTF-8 does not have. */
-  private def stored(text: String, rng: Rng): Array[Byte] =
-    text
-      .split("(?<=\ufffd)|(?=\ufffd)")
-      .flatMap(run => if (run == "\ufffd" && rng.chance(70)) Array(0xff.toByte) else run.getBytes("UTF-8"))
-
-  private def pick(rng: Rng, characters: Seq[String], most: Int): String =
-    Seq.fill(rng.int(most + 1))(rng.pick(characters)).mkString
-
   /** A random condition on a text, most often about a piece that the text has. */
   private def condition(text: String, rng: Rng): String = {
     val from = rng.int(text.length + 1)
@@ -394,31 +353,37 @@ class TextPartsTest extends SharedSession with Seeded {
 
   for (ansi <- Seq(true, false))
     test(s"random conditions leave out no text for which they are TRUE or fail, ANSI $ansi") {
-      var (matched, failed, excluded) = (0, 0, 0)
+      val found = new Outcomes
       withConf("spark.sql.ansi.enabled" -> ansi.toString) {
         rounds(400) { rng =>
           val characters =
             Seq("a", "b", "c", ",", " ", "A", "\u00e9", "ab", "1", "K", "\u212a", "\u0130", "B", "dec") ++
               Seq("?", "\ud83d\ude00", "\ufffd")
           val text = pick(rng, characters, 9)
-          val wanted = condition(text, rng)
-          Try(translate(wanted)).foreach { case (bound, predicate) =>
-            for (other <- Seq(text, pick(rng, characters, 9), "").map(stored(_, rng));
-              kind <- Seq(FactKind.Values, FactKind.NGrams)) {
-              val outcome = Try(bound.eval(InternalRow(UTF8String.fromBytes(other), 1)))
-              val isOut = isExcluded(predicate, kind, other)
-              if (outcome.isFailure) failed += 1
-              if (outcome.toOption.contains(true)) matched += 1
-              if (isOut) excluded += 1
-              assert(
-                !isOut || outcome.toOption.exists(_ != true),
-                s"$wanted of '${new String(other, "UTF-8")}': $predicate, $outcome")
-            }
-          }
+          checkAll(condition(text, rng), Seq(text, pick(rng, characters, 9), "").map(stored(_, rng)), found)
         }
       }
-      assert(matched > 200 && excluded > 200, (matched, failed, excluded))
-      if (ansi) assert(failed > 0)
+      assert(found.matched > 200 && found.excluded > 200, (found.matched, found.failed, found.excluded))
+      if (ansi) assert(found.failed > 0)
+    }
+
+  for (ansi <- Seq(true, false))
+    test(s"random conditions leave out no URL for which they are TRUE or fail, ANSI $ansi (S172)") {
+      val found = new Outcomes
+      withConf("spark.sql.ansi.enabled" -> ansi.toString) {
+        rounds(500) { rng =>
+          val parts = Seq("HOST", "PATH", "QUERY", "REF", "PROTOCOL", "FILE", "AUTHORITY", "USERINFO", "other")
+          val arguments = if (rng.chance(30)) "'QUERY', 'k'" else s"'${rng.pick(parts)}'"
+          val text = TextPartsTest.url(rng)
+          val wanted = conditionOn(s"${rng.pick(Seq("try_", ""))}parse_url(s, $arguments)", "TEXT", text, rng)
+          checkAll(wanted, Seq(text, TextPartsTest.url(rng), "").map(stored(_, rng)), found)
+        }
+      }
+      val isEvaluated = !ansi || hasTryParseUrl
+      assert(
+        found.matched > 100 && (if (isEvaluated) found.excluded > 100 else found.excluded == 0),
+        (found.matched, found.failed, found.excluded))
+      if (ansi) assert(found.failed > 0)
     }
 }
 
@@ -449,6 +414,20 @@ private object TextPartsTest {
     "lower(s)",
     "upper(s)"
   )
+
+  /** A text that is a URL most often. */
+  def url(rng: Rng): String = {
+    val characters =
+      Seq("a", "b", "xyz", "K", "1", ".", "-", "%41", "%c3%a9", "%", "\u00e9", "\ufffd", "\ud83d\ude00", "/", "=", "?")
+    def some(most: Int) =
+      Seq.fill(rng.int(most + 1))(characters(rng.int(if (rng.chance(60)) 9 else characters.size))).mkString
+    def perhaps(part: => String) = if (rng.chance(60)) part else ""
+    val query = perhaps(s"?k=${some(3)}&${some(2)}=${some(2)}&k=${some(1)}") + perhaps(s"#${some(3)}")
+    val host = rng.pick(Seq("abc.xyz", "A-b.c", "[::1]", "10.0.0.1", "a_b", some(3)))
+    val whole = rng.pick(Seq("http://", "HTTPS://", "x:", "//", "")) + perhaps(s"${some(2)}@") + host +
+      perhaps(":80") + perhaps(s"/${some(4)}") + query
+    if (rng.chance(90)) whole else s" $whole "
+  }
 
   /** Conditions on TEXT with a part of a text. */
   val Tests: Seq[String] = Seq(
