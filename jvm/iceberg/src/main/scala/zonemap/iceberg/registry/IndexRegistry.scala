@@ -65,8 +65,8 @@ private[zonemap] final class IndexRegistry(access: StoreAccess) {
 
   /**
    * Releases memory until the index uses at most `maxBytes`, starting with the least recently used tables. It releases
-   * rows of small tables first, then fact files, then segments older than the hot window, then the other segments, see [[Cooling]]. Snapshots are
-   * evicted only when no more segments can be cooled, and references to facts last.
+   * rows of small tables first, then fact files, then segments older than the hot window, then the other segments, see
+   * [[Cooling]]. Snapshots are evicted only when no more segments can be cooled, and references to facts last.
    */
   def shrinkTo(maxBytes: Long, hotWindowMillis: Long = Long.MaxValue): Unit =
     if (residentBytes > maxBytes) {

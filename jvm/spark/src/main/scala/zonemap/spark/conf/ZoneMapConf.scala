@@ -52,46 +52,6 @@ private[zonemap] object ZoneMapConf {
     advanced = true
   )
 
-  val StaticJoins: ConfEntry[Boolean] = ConfEntry(
-    Prefix + "join.static.enabled",
-    "true",
-    "true, false",
-    "While Spark plans a join, prune files of one side by the values that the join key can have in the files planned " +
-      "for the other side.",
-    flag,
-    advanced = true
-  )
-
-  val SmallTables: ConfEntry[Boolean] = ConfEntry(
-    Prefix + "join.smallTables.enabled",
-    "true",
-    "true, false",
-    "While Spark plans a join, take the values of the join key from the rows of a small table that satisfy its " +
-      "filter. The driver reads the columns that it needs once for each snapshot of the table. Used only together " +
-      "with join.static.enabled.",
-    flag,
-    advanced = true
-  )
-
-  val SmallTableRows: ConfEntry[Int] = ConfEntry(
-    Prefix + "join.smallTables.maxRows",
-    "100000",
-    "a count, 0 or more",
-    "Largest number of rows of a table that join.smallTables.enabled reads.",
-    count,
-    advanced = true
-  )
-
-  val RuntimeJoins: ConfEntry[Boolean] = ConfEntry(
-    Prefix + "join.runtime.enabled",
-    "true",
-    "true, false",
-    "While a join runs, prune files of one side by the join keys of the other side once Spark has broadcast it, on " +
-      "any column with bounds. Not used together with engines that replace Spark's scans (Comet, Gluten).",
-    flag,
-    advanced = true
-  )
-
   val TopK: ConfEntry[Boolean] = ConfEntry(
     Prefix + "topK.enabled",
     "true",
@@ -346,10 +306,10 @@ private[zonemap] object ZoneMapConf {
   lazy val all: Seq[ConfEntry[_]] = Seq(
     Enabled,
     Expressions,
-    StaticJoins,
-    SmallTables,
-    SmallTableRows,
-    RuntimeJoins,
+    JoinConf.StaticJoins,
+    JoinConf.SmallTables,
+    JoinConf.SmallTableRows,
+    JoinConf.RuntimeJoins,
     TopK,
     Limit,
     Aggregates,
@@ -388,10 +348,10 @@ private[zonemap] object ZoneMapConf {
         ZoneMapConf(
           Enabled.read(conf, options),
           Expressions.read(conf, options),
-          StaticJoins.read(conf, options),
-          SmallTables.read(conf, options),
-          SmallTableRows.read(conf, options),
-          RuntimeJoins.read(conf, options),
+          JoinConf.StaticJoins.read(conf, options),
+          JoinConf.SmallTables.read(conf, options),
+          JoinConf.SmallTableRows.read(conf, options),
+          JoinConf.RuntimeJoins.read(conf, options),
           TopK.read(conf, options),
           Limit.read(conf, options),
           Aggregates.read(conf, options),

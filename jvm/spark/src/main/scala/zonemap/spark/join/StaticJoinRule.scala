@@ -12,12 +12,13 @@ import zonemap.iceberg.report.{LogFields, MillisText}
 import zonemap.spark.scan.{Guarded, ZoneMapRelation}
 
 /**
- * Prunes files of one side of a join by the key values of the other side's files, which the bounds of these files limit
- * to ranges.
+ * Prunes files of one side of a join by the key values of the other side: the bounds of its files limit them to ranges,
+ * and the rows of a small table name them.
  *
- * Inner joins, cross joins with a condition, and semi joins drop rows without a matching row on the other side; an outer join drops such rows of its
- * optional side. So the rule prunes files whose keys lie outside the ranges of the other side. It changes a relation
- * only if this prunes files; otherwise Spark can still reuse the scan for other relations of the table. See ADR 8.
+ * Inner joins, cross joins with a condition, and semi joins drop rows without a matching row on the other side; an outer
+ * join drops such rows of its optional side. So the rule prunes files that hold none of these values. It changes a
+ * relation only if this prunes files; otherwise Spark can still reuse the scan for other relations of the table. See
+ * ADR 8 and ADR 48.
  */
 private[zonemap] object StaticJoinRule extends Rule[LogicalPlan] with PredicateHelper {
   private val slf4j = LoggerFactory.getLogger("zonemap.planner")
