@@ -10,7 +10,10 @@ from support import commands, plans, product, session, tables
 from support.compare import assert_same_rows
 from support.session import STOCK
 
-pytestmark = pytest.mark.skipif(STOCK, reason="asserts what the product reads")
+pytestmark = [
+    pytest.mark.skipif(STOCK, reason="asserts what the product reads"),
+    pytest.mark.usefixtures("without_rows_of_small_tables"),
+]
 
 DDL = "id BIGINT, s STRING, n INT, ts TIMESTAMP, d DOUBLE"
 SENT = "id BIGINT, s STRING, n INT, hours BIGINT, d DOUBLE"

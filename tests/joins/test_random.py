@@ -40,12 +40,15 @@ def row(rng: random.Random, center: int, width: int) -> tuple:
 
 @pytest.fixture(scope="module")
 def world(base) -> list[str]:
-    """Creates tables of 8 files each: sorted, nearly sorted, unsorted, and one with deleted rows and appended files."""
+    """Creates tables of 3 to 8 files: nearly sorted, unsorted, tiny, and one with deleted rows and appended files.
+
+    The sorted one has 20 files, so that rows of the other side prune it.
+    """
     spark = session.get()
     rng = random.Random(SEED)
     names = []
     for name, files, width, spread in (
-        ("sorted", 8, 12, 12),
+        ("sorted", 20, 12, 12),
         ("near", 8, 40, 12),
         ("wild", 4, 100, 0),
         ("tiny", 3, 2, 40),

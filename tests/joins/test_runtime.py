@@ -9,7 +9,10 @@ from support.compare import assert_same_rows, explain
 from support.session import STOCK
 
 FILES = 32
-pytestmark = pytest.mark.skipif(STOCK, reason="asserts what the product reads")
+pytestmark = [
+    pytest.mark.skipif(STOCK, reason="asserts what the product reads"),
+    pytest.mark.usefixtures("without_rows_of_small_tables"),
+]
 
 
 def read_files(spark, query: str, table: str = "fact") -> int:

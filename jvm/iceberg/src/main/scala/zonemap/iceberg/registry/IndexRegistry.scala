@@ -65,12 +65,13 @@ private[zonemap] final class IndexRegistry(access: StoreAccess) {
 
   /**
    * Releases memory until the index uses at most `maxBytes`, starting with the least recently used tables. It releases
-   * fact files first, then segments older than the hot window, then the other segments, see [[Cooling]]. Snapshots are
-   * evicted only when no more segments can be cooled, and references to facts last.
+   * rows of small tables first, then fact files, then segments older than the hot window, then the other segments, see
+   * [[Cooling]]. Snapshots are evicted only when no more segments can be cooled, and references to facts last.
    */
   def shrinkTo(maxBytes: Long, hotWindowMillis: Long = Long.MaxValue): Unit =
     if (residentBytes > maxBytes) {
       val cutoff = if (hotWindowMillis == Long.MaxValue) Long.MinValue else System.currentTimeMillis() - hotWindowMillis
+      untilFits(maxBytes) { (table, _) => table.rows.release(); false }
       untilFits(maxBytes) { (table, _) => table.facts.release(); false }
       untilFits(maxBytes) { (table, excess) => table.cool(cutoff, excess); false }
       untilFits(maxBytes) { (table, excess) => table.cool(Long.MaxValue, excess); false }

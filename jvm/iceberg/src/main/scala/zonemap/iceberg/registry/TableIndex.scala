@@ -34,6 +34,9 @@ private[zonemap] final class TableIndex(val uuid: UUID, access: StoreAccess) ext
 
   val storeState = new StoreState
 
+  /** The rows of snapshots of this table, if it is small and queries have needed them. */
+  private[zonemap] val rows = new HeldRows
+
   /** The last covered snapshot that did not fit under the cap, with the bytes that it needs. */
   @volatile private[zonemap] var oversized: Option[Oversized] = None
 
@@ -130,10 +133,11 @@ private[zonemap] final class TableIndex(val uuid: UUID, access: StoreAccess) ext
   /** The distinct segments of all retained snapshots. */
   def segments: Set[Segment] = synchronized(distinct.keys.toSet)
 
-  /** The bytes of memory and of spilled files that this table uses now: segments, delete files, facts, and names. */
+  /** The bytes of memory and of spilled files that this table uses now: segments, delete files, facts, rows, names. */
   def residentBytes: Long = synchronized {
-    if (snapshots.isEmpty) facts.residentBytes
-    else HeldBytes.of(snapshots.values) + data.heapBytes + deletes.heapBytes + facts.residentBytes
+    val beside = facts.residentBytes + rows.bytes
+    if (snapshots.isEmpty) beside
+    else HeldBytes.of(snapshots.values) + data.heapBytes + deletes.heapBytes + beside
   }
 
   /** The bytes of the retained segments that are in spilled files of this JVM. */
@@ -245,6 +249,7 @@ private[zonemap] final class TableIndex(val uuid: UUID, access: StoreAccess) ext
     lastSeen = None
     heldFacts = TableFacts.Empty
     factsBuiltFor = None
+    rows.release()
     held = TableIndex.FirstChoice
   }
 

@@ -8,7 +8,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import zonemap.iceberg.report.Survivable
-import zonemap.spark.conf.{ConfEntry, ZoneMapConf}
+import zonemap.spark.conf.{ConfEntry, JoinConf, ZoneMapConf}
 import zonemap.spark.scan.{SparkProcess, SwapRule, UnrefreshedExecution}
 import zonemap.spark.scan.SparkMinor.ClassicSession
 
@@ -94,8 +94,8 @@ private[shadow] object RowCheck {
     "limit.enabled" -> ZoneMapConf.Limit,
     "aggregates.enabled" -> ZoneMapConf.Aggregates,
     "expressions.enabled" -> ZoneMapConf.Expressions,
-    "join.static.enabled" -> ZoneMapConf.StaticJoins,
-    "join.runtime.enabled" -> ZoneMapConf.RuntimeJoins
+    "join.static.enabled" -> JoinConf.StaticJoins,
+    "join.runtime.enabled" -> JoinConf.RuntimeJoins
   )
 
   /** Returns the plan without these confs and without zonemap's marker in the relations' options. */

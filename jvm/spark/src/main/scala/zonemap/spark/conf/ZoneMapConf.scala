@@ -14,6 +14,8 @@ private[zonemap] final case class ZoneMapConf(
     enabled: Boolean,
     expressions: Boolean,
     staticJoins: Boolean,
+    smallTables: Boolean,
+    smallTableRows: Int,
     runtimeJoins: Boolean,
     topK: Boolean,
     limit: Boolean,
@@ -46,26 +48,6 @@ private[zonemap] object ZoneMapConf {
     "Also prune files by conditions on functions of a column. Conditions such as year(ts) = 2026 or i + 1 > 7 become " +
       "ranges of the column; other conditions, such as upper(region) = 'EU', are evaluated for files that hold a " +
       "single value of the column.",
-    flag,
-    advanced = true
-  )
-
-  val StaticJoins: ConfEntry[Boolean] = ConfEntry(
-    Prefix + "join.static.enabled",
-    "true",
-    "true, false",
-    "While Spark plans a join, prune files of one side by the values that the join key can have in the files planned " +
-      "for the other side.",
-    flag,
-    advanced = true
-  )
-
-  val RuntimeJoins: ConfEntry[Boolean] = ConfEntry(
-    Prefix + "join.runtime.enabled",
-    "true",
-    "true, false",
-    "While a join runs, prune files of one side by the join keys of the other side once Spark has broadcast it, on " +
-      "any column with bounds. Not used together with engines that replace Spark's scans (Comet, Gluten).",
     flag,
     advanced = true
   )
@@ -324,8 +306,10 @@ private[zonemap] object ZoneMapConf {
   lazy val all: Seq[ConfEntry[_]] = Seq(
     Enabled,
     Expressions,
-    StaticJoins,
-    RuntimeJoins,
+    JoinConf.StaticJoins,
+    JoinConf.SmallTables,
+    JoinConf.SmallTableRows,
+    JoinConf.RuntimeJoins,
     TopK,
     Limit,
     Aggregates,
@@ -364,8 +348,10 @@ private[zonemap] object ZoneMapConf {
         ZoneMapConf(
           Enabled.read(conf, options),
           Expressions.read(conf, options),
-          StaticJoins.read(conf, options),
-          RuntimeJoins.read(conf, options),
+          JoinConf.StaticJoins.read(conf, options),
+          JoinConf.SmallTables.read(conf, options),
+          JoinConf.SmallTableRows.read(conf, options),
+          JoinConf.RuntimeJoins.read(conf, options),
           TopK.read(conf, options),
           Limit.read(conf, options),
           Aggregates.read(conf, options),

@@ -30,6 +30,8 @@ private[join] object KeyTarget {
    * @param enters true if the search may continue below this side of the join
    * @param ignored non-deterministic expressions that a projection may contain
    * @param stopped gets the plan at which the search ends above a relation, with the reason
+   * @param beside gets each join that the search enters, the side that it enters, and the key as an expression of the
+   *   columns of this side; it can change the other side
    * @param change gets a relation, the conditions of the filters above it, and the key as an expression of its columns
    */
   def changed(
@@ -37,7 +39,8 @@ private[join] object KeyTarget {
       key: Expression,
       enters: (Join, LogicalPlan) => Boolean = (_, _) => true,
       ignored: Expression => Boolean = _ => false,
-      stopped: (LogicalPlan, OperatorReason) => Unit = (_, _) => ())(
+      stopped: (LogicalPlan, OperatorReason) => Unit = (_, _) => (),
+      beside: (Join, LogicalPlan, Expression) => Join = (join, _, _) => join)(
       change: (LogicalPlan, Seq[Expression], Expression) => Option[LogicalPlan]): Option[LogicalPlan] = {
 
     def stop(node: LogicalPlan, reason: OperatorReason): Option[LogicalPlan] = {
@@ -50,10 +53,13 @@ private[join] object KeyTarget {
         side: LogicalPlan,
         wanted: Expression,
         keeps: Boolean,
-        changed: LogicalPlan => Join): Option[LogicalPlan] =
+        withSide: (Join, LogicalPlan) => Join): Option[LogicalPlan] =
       if (!keeps) stop(side, OperatorReason.JoinBetween(s"a join of type ${join.joinType.sql}"))
       else if (!enters(join, side)) stop(side, OperatorReason.JoinBroadcastSide(ExpressionSql.of(wanted)))
-      else below(side, wanted, Nil).map(changed)
+      else {
+        val changed = beside(join, side, wanted)
+        below(side, wanted, Nil).map(withSide(changed, _)).orElse(Option.when(changed ne join)(changed))
+      }
 
     def ofUnion(union: Union, wanted: Expression): Option[LogicalPlan] = {
       val changed = union.children.map { child =>
@@ -74,9 +80,9 @@ private[join] object KeyTarget {
           below(child, wanted, condition +: above).map(c => filter.copy(child = c))
         case join @ Join(left, right, joinType, condition, _) if condition.forall(_.deterministic) =>
           if (wanted.references.subsetOf(left.outputSet))
-            ofSide(join, left, wanted, keepsLeft(joinType), c => join.copy(left = c))
+            ofSide(join, left, wanted, keepsLeft(joinType), (j, c) => j.copy(left = c))
           else if (wanted.references.subsetOf(right.outputSet))
-            ofSide(join, right, wanted, keepsRight(joinType), c => join.copy(right = c))
+            ofSide(join, right, wanted, keepsRight(joinType), (j, c) => j.copy(right = c))
           else stop(join, OperatorReason.JoinCondition)
         case union: Union => ofUnion(union, wanted)
         case aggregate: Aggregate if aggregate.aggregateExpressions.forall(_.deterministic) =>

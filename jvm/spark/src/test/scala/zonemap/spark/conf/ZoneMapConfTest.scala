@@ -24,6 +24,8 @@ class ZoneMapConfTest extends AnyFunSuite {
         enabled = true,
         expressions = true,
         staticJoins = true,
+        smallTables = true,
+        smallTableRows = 100000,
         runtimeJoins = true,
         topK = true,
         limit = true,
