@@ -29,13 +29,15 @@ FACTS = {
 LAYOUTS = ("ordered", "monthly")
 #: Keys of dates count days, so a partition holds 30 of them.
 _MONTH = 30
+#: Columns of the generator, by the names that the statements have for them.
+_RENAMED = {"c_last_review_date_sk": "c_last_review_date"}
 
 
 def write(spark: SparkSession, folder: Path, layout: str) -> list[str]:
     """Writes the tables of a layout from the Parquet files in ``folder``, and returns their names."""
     names = []
     for file in sorted(folder.glob("*.parquet")):
-        rows = spark.read.parquet(str(file))
+        rows = spark.read.parquet(str(file)).withColumnsRenamed(_RENAMED)
         target = f"lake.{layout}.{file.stem}"
         columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in rows.schema.fields)
         fact = FACTS.get(file.stem)
