@@ -89,8 +89,7 @@ private[zonemap] object FactRequest {
         case FactText.PathInJson(json, path) => ofPath(find(json), path)
         case name =>
           val field = elementOf(find(FactText.bare(name)))
-          if (isPartitionValue(field))
-            refuse("it is a partition column with one value in each file", "Iceberg prunes partitions by it")
+          refusePartitionValue(field)
           if (isOmitted(field))
             refuse(
               "readers of this column alone can omit values of it",
@@ -143,8 +142,7 @@ private[zonemap] object FactRequest {
       val isWithin = parentsOf(field.fieldId()).exists(!schema.findType(_).isStructType)
       if (field.`type`().typeId() != Type.TypeID.STRING || isWithin)
         refuse(s"${field.name()} is not a string column or a string field of a struct", "Name one")
-      if (isPartitionValue(field))
-        refuse("it is a partition column with one value in each file", "Iceberg prunes partitions by it")
+      refusePartitionValue(field)
       if (kind == FactKind.NGrams)
         refuse("n-grams of the whole text evaluate its paths too", s"Write ngrams(${field.name()})")
       val json = JsonPath(evaluator.getOrElse(refuse("no Spark evaluates the path here", "Build it in Spark")), path)
@@ -183,8 +181,9 @@ private[zonemap] object FactRequest {
      * Readers take the value of an identity partition column from the file's partition tuple; the file may contain
      * other values, or none.
      */
-    private def isPartitionValue(field: NestedField): Boolean =
-      table.specs().values().asScala.exists(PartitionTuples.identityPosition(_, field.fieldId()).isDefined)
+    private def refusePartitionValue(field: NestedField): Unit =
+      if (table.specs().values().asScala.exists(PartitionTuples.identityPosition(_, field.fieldId()).isDefined))
+        refuse("it is a partition column with one value in each file", "Iceberg prunes partitions by it")
 
     private def refuse(why: String, what: String): Nothing =
       throw new IllegalArgumentException(s"Cannot build ${kind.name}($text) of '${table.name()}': $why. $what.")
