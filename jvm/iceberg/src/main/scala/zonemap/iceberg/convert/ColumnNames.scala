@@ -9,12 +9,19 @@ import org.apache.iceberg.types.Types.NestedField
 import zonemap.core.predicate.ColumnId
 import zonemap.core.value.{BytesValue, LongValue, ZoneValue}
 
-/** The text of a column in calls and messages: `status`, `at.code`, and `tags['type']` for a key of a map. */
+/**
+ * The text of a column in calls and messages: `status`, `at.code`, `tags['type']` for a key of a map, and
+ * `get_json_object(payload, '$.user')` for a path in JSON.
+ */
 private[zonemap] object ColumnNames {
 
   def of(schema: Schema, column: ColumnId): String = {
     val name = Option(schema.findColumnName(column.fieldId)).getOrElse(s"field ${column.fieldId}")
-    column.mapKey.fold(name)(key => s"${name.stripSuffix(ValueSuffix)}[${literal(key)}]")
+    column.mapKey.fold(name) { key =>
+      JsonPath.of(key).fold(s"${name.stripSuffix(ValueSuffix)}[${literal(key)}]") { json =>
+        s"get_json_object($name, ${quoted(json.path)})"
+      }
+    }
   }
 
   /** The names of the schema's fields with these ids, in the order of the ids. */
@@ -34,6 +41,8 @@ private[zonemap] object ColumnNames {
 
   private def literal(key: ZoneValue): String = key match {
     case LongValue(v)     => v.toString
-    case text: BytesValue => s"'${text.utf8.replace("'", "''")}'"
+    case text: BytesValue => quoted(text.utf8)
   }
+
+  private def quoted(text: String): String = s"'${text.replace("'", "''")}'"
 }

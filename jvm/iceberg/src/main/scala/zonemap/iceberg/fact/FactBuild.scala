@@ -4,10 +4,11 @@ package zonemap.iceberg.fact
 import org.apache.iceberg.{Snapshot, Table}
 import org.slf4j.LoggerFactory
 
-import zonemap.core.fact.{FactFile, FactKey}
+import zonemap.core.fact.{FactFile, FactKey, FactKind}
 import zonemap.core.io.CorruptIndexException
+import zonemap.core.predicate.ColumnId
 import zonemap.core.version.FactRef
-import zonemap.iceberg.convert.{ColumnNames, Lineage}
+import zonemap.iceberg.convert.{ColumnNames, JsonPath, Lineage}
 import zonemap.iceberg.registry.IndexProcess
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.snapshot.{SnapshotIndex, SnapshotKey, StoredSnapshots, TableFacts}
@@ -181,7 +182,10 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
   /** All facts of the table by their text, with their bytes, or with the estimates in `expected`. */
   private def all(table: Table, held: TableFacts, expected: Map[FactRequest, Long]): Seq[(String, Long)] = {
     val estimates = expected.map { case (request, bytes) => request.text -> bytes }
-    describe(table, held).filterNot { case (text, _) => estimates.contains(text) } ++ estimates.toSeq.sorted
+    val others = held.known.filterNot { case (column, kind) =>
+      expected.keys.exists(request => request.column == column && request.kind == kind)
+    }
+    describe(table, held, others) ++ estimates.toSeq.sorted
   }
 
   private def rows(files: Seq[FactInput]): Long = files.iterator.map(_.rows).sum
@@ -309,9 +313,16 @@ private[zonemap] object FactBuild {
   private def isOf(request: FactRequest)(ref: FactRef): Boolean =
     ref.kind == request.kind && ref.column == request.column
 
+  /** True for the files of facts that are called as these requests, of paths in JSON for each version of Spark. */
+  def areCalled(requests: Seq[FactRequest])(ref: FactRef): Boolean =
+    requests.exists(request =>
+      ref.kind == request.kind && JsonPath.ofAnyVersion(ref.column) == JsonPath.ofAnyVersion(request.column))
+
   /** The facts of a table by what they are called, and their bytes. */
-  def describe(table: Table, facts: TableFacts): Seq[(String, Long)] =
-    facts.known.toSeq
+  def describe(table: Table, facts: TableFacts): Seq[(String, Long)] = describe(table, facts, facts.known)
+
+  private def describe(table: Table, facts: TableFacts, of: Set[(ColumnId, FactKind)]): Seq[(String, Long)] =
+    of.toSeq
       .map { case (column, kind) => (kind, ColumnNames.of(table.schema(), column), column) }
       .sortBy { case (kind, name, column) => (kind.code, column.fieldId, name) }
       .map { case (kind, name, column) => (s"${kind.name}($name)", facts.bytesOf(column, kind)) }

@@ -11,7 +11,7 @@ import org.apache.iceberg.types.Types.{MapType, NestedField}
 import zonemap.core.fact.FactKind
 import zonemap.core.predicate.ColumnId
 import zonemap.core.value._
-import zonemap.iceberg.convert.{ColumnNames, FieldPaths, IcebergValues, MappedNames, PartitionTuples}
+import zonemap.iceberg.convert.{ColumnNames, FieldPaths, IcebergValues, JsonPath, MappedNames, PartitionTuples}
 import zonemap.iceberg.report.SqlText
 import zonemap.iceberg.snapshot.TableFacts
 
@@ -31,6 +31,10 @@ private[zonemap] final case class FactRequest(
     typeText: String,
     mapping: Option[String] = None,
     isChosen: Boolean = false) {
+
+  /** The path in JSON whose text the column is, if it is one. */
+  def json: Option[JsonPath] = column.mapKey.flatMap(JsonPath.of)
+
   def columnType: ColumnType =
     ColumnType.parse(typeText).getOrElse(throw new IllegalStateException(s"No column type '$typeText'."))
 
@@ -41,10 +45,14 @@ private[zonemap] final case class FactRequest(
 private[zonemap] object FactRequest {
   private val Example =
     "Write a list such as 'values(status, tags[''type'']), bloom(user_id), ngrams(message), bounds(note), ranges(ts), " +
-      "keys(order_id)', or 'none'."
+      "keys(order_id), values(get_json_object(payload, ''$.kind''))', or 'none'."
 
-  /** Parses the facts in a text such as `values(a, b), bloom(c)`. */
-  def parse(text: String, table: Table): Seq[FactRequest] = {
+  /**
+   * Parses the facts in a text such as `values(a, b), bloom(c)`.
+   *
+   * @param evaluator the version of Spark that evaluates paths in JSON; None if nothing does
+   */
+  def parse(text: String, table: Table, evaluator: Option[String] = None): Seq[FactRequest] = {
     def malformed(why: String) = throw new IllegalArgumentException(s"Cannot use facts '$text': $why. $Example")
     val requests = FactText.split(text).flatMap {
       case FactText.Item(name, columns) =>
@@ -52,32 +60,36 @@ private[zonemap] object FactRequest {
           malformed(s"'$name' is not one of ${FactKind.values.map(_.name).mkString(", ")}")
         }
         if (columns.exists(_.isEmpty)) malformed(s"$name() lacks a column")
-        columns.map(new Parsed(kind, _, table).request)
+        columns.map(new Parsed(kind, _, table, evaluator).request)
       case other => malformed(s"'$other' is not of the form kind(column)")
     }
     requests.distinct
   }
 
-  /** The requests for all facts that the table has; facts that can no longer be requested are left out. */
+  /**
+   * The requests for all facts that the table has; facts that can no longer be requested are left out. Facts of paths in
+   * JSON keep the version of Spark that they are of.
+   */
   def known(table: Table, facts: TableFacts): Seq[FactRequest] =
     facts.known.toSeq.sortBy { case (column, kind) => (kind.code, column.fieldId) }.flatMap { case (column, kind) =>
       val name = SqlText.factColumn(ColumnNames.of(table.schema(), column))
-      val parsed = Try(new Parsed(kind, name, table).request)
+      val evaluator = column.mapKey.flatMap(JsonPath.of).map(_.evaluator)
+      val parsed = Try(new Parsed(kind, name, table, evaluator).request)
       parsed.toOption.filter(_.column == column).map(_.copy(isChosen = facts.isChosen(column, kind)))
     }
 
   /** One fact in the notation of a call. */
-  private final class Parsed(kind: FactKind, text: String, table: Table) {
+  private final class Parsed(kind: FactKind, text: String, table: Table, evaluator: Option[String]) {
     private val schema = table.schema()
     private lazy val paths = new FieldPaths(schema)
 
     def request: FactRequest = {
       val (column, valueType) = text match {
-        case FactText.MapKey(map, key) => ofKey(find(map), key)
+        case FactText.MapKey(map, key)       => ofKey(find(map), key)
+        case FactText.PathInJson(json, path) => ofPath(find(json), path)
         case name =>
           val field = elementOf(find(FactText.bare(name)))
-          if (isPartitionValue(field))
-            refuse("it is a partition column with one value in each file", "Iceberg prunes partitions by it")
+          refusePartitionValue(field)
           if (isOmitted(field))
             refuse(
               "readers of this column alone can omit values of it",
@@ -126,6 +138,17 @@ private[zonemap] object FactRequest {
       (ColumnId(map.valueId(), Some(key)), map.valueType())
     }
 
+    private def ofPath(field: NestedField, path: String): (ColumnId, Type) = {
+      val isWithin = parentsOf(field.fieldId()).exists(!schema.findType(_).isStructType)
+      if (field.`type`().typeId() != Type.TypeID.STRING || isWithin)
+        refuse(s"${field.name()} is not a string column or a string field of a struct", "Name one")
+      refusePartitionValue(field)
+      if (kind == FactKind.NGrams)
+        refuse("n-grams of the whole text evaluate its paths too", s"Write ngrams(${field.name()})")
+      val json = JsonPath(evaluator.getOrElse(refuse("no Spark evaluates the path here", "Build it in Spark")), path)
+      (ColumnId(field.fieldId(), Some(json.key)), field.`type`())
+    }
+
     private def names: String = schema.columns().asScala.map(_.name()).mkString(", ")
 
     /** Spark cannot read values of the other types. */
@@ -158,8 +181,9 @@ private[zonemap] object FactRequest {
      * Readers take the value of an identity partition column from the file's partition tuple; the file may contain
      * other values, or none.
      */
-    private def isPartitionValue(field: NestedField): Boolean =
-      table.specs().values().asScala.exists(PartitionTuples.identityPosition(_, field.fieldId()).isDefined)
+    private def refusePartitionValue(field: NestedField): Unit =
+      if (table.specs().values().asScala.exists(PartitionTuples.identityPosition(_, field.fieldId()).isDefined))
+        refuse("it is a partition column with one value in each file", "Iceberg prunes partitions by it")
 
     private def refuse(why: String, what: String): Nothing =
       throw new IllegalArgumentException(s"Cannot build ${kind.name}($text) of '${table.name()}': $why. $what.")

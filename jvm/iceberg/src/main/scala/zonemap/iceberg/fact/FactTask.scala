@@ -83,4 +83,7 @@ private[zonemap] object FactTask {
 /** Runs the tasks of a build of facts; returns references to the fact files that the tasks wrote. */
 private[zonemap] trait FactTaskRunner {
   def build(tasks: Seq[FactTask], store: IndexStore): Seq[FactRef]
+
+  /** The version of Spark that evaluates paths in JSON; None if nothing does. */
+  def evaluator: Option[String] = None
 }

@@ -34,6 +34,17 @@ private[fact] object FactText {
       }
   }
 
+  /** A column and a path in its JSON, in quotes. */
+  object PathInJson {
+    private val Form = """(?is)get_json_object\s*\((.+),\s*'((?:[^']|'')*)'\s*\)""".r
+
+    def unapply(column: String): Option[(String, String)] =
+      column match {
+        case Form(json, path) => Some((bare(json), path.replace("''", "'")))
+        case _                => None
+      }
+  }
+
   /** A name without the backquotes of its parts, such as st.`a.b`; two backquotes within a part are one. */
   def bare(name: String): String = {
     val trimmed = name.trim

@@ -81,14 +81,16 @@ final class FileSet private[zonemap] (
   private[zonemap] def valuesOf(column: ColumnRef, limit: Int): Option[ValueRanges] = inBudget {
     val ranges = Seq.newBuilder[ValueRanges]
     val known = parts.forall { case (segment, rows) =>
-      rows.isEmpty || segment.column(column.fieldId).filter(_ => trust.areValid(segment, column.fieldId, rows)).exists {
-        stored =>
+      rows.isEmpty || FileSet
+        .columnOf(segment, column)
+        .filter(_ => trust.areValid(segment, column.fieldId, rows))
+        .exists { stored =>
           zones(stored, rows).forall { bounds =>
             val values = FileSet.valuesOf(bounds, stored.columnType, column.columnType)
             values.foreach(ranges += _)
             values.isDefined
           }
-      }
+        }
     }
     Option.when(known)(ValueRanges.of(ranges.result().iterator.flatMap(_.iterator)).atMost(limit))
   }
@@ -112,7 +114,7 @@ final class FileSet private[zonemap] (
 
   /** Whether the index holds bounds of the column, or has facts or partitions of it, for some of the files. */
   private[zonemap] def hasBounds(column: ColumnRef): Boolean =
-    parts.exists { case (segment, rows) => !rows.isEmpty && segment.column(column.fieldId).exists(_.knowsAny) } ||
+    parts.exists { case (segment, rows) => !rows.isEmpty && FileSet.columnOf(segment, column).exists(_.knowsAny) } ||
       isPartitionedBy(column) || trust.facts.kindsOf(column.id).nonEmpty
 
   /** The number of files for which the column's bounds are not proven to describe the values that readers return. */
@@ -171,7 +173,7 @@ final class FileSet private[zonemap] (
 
   private def sample(segment: Segment, row: Int, column: ColumnRef): Option[ZoneValue] =
     for {
-      stored <- segment.column(column.fieldId)
+      stored <- FileSet.columnOf(segment, column)
       value <- Option(stored.lower(row))
       encoded <- column.columnType.reencode(value, stored.columnType)
     } yield encoded
@@ -225,6 +227,10 @@ object FileSet {
   private val MaxSamples = 16
 
   /** The values between the bounds of a zone, in the encoding of `filterType`; `None` if they are unknown. */
+  /** The bounds of a column; None for a part of its values, because bounds describe whole columns only. */
+  private def columnOf(segment: Segment, column: ColumnRef) =
+    if (column.mapKey.isDefined) None else segment.column(column.fieldId)
+
   private def valuesOf(bounds: ColumnBounds, stored: ColumnType, filterType: ColumnType): Option[ValueRanges] =
     if (bounds.nulls == Presence.All) Some(ValueRanges.empty)
     else if (stored.mayHoldNaN && bounds.nans != Presence.None) None

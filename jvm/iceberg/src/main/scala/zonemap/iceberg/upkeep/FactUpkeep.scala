@@ -75,7 +75,8 @@ private[zonemap] final class FactUpkeep(process: IndexProcess) {
   def run(table: Table, snapshot: Snapshot, settings: PlannerSettings, runner: FactTaskRunner): Unit =
     if (isWanted(table, snapshot, settings))
       try {
-        val requests = FactRequest.known(table, process.factsOf(table))
+        val known = FactRequest.known(table, process.factsOf(table))
+        val requests = known.filter(_.json.forall(json => runner.evaluator.contains(json.evaluator)))
         if (requests.nonEmpty)
           new FactBuild(process).build(table, snapshot, settings, requests, runner, FactLimit.Unlimited): Unit
         process.tables.of(table).factsBuiltFor = Some(snapshot.snapshotId())

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.iceberg.fact
 
+import org.apache.iceberg.Schema
+import org.apache.iceberg.types.Types
 import org.scalatest.funsuite.AnyFunSuite
 
+import zonemap.core.predicate.ColumnId
 import zonemap.core.value.{ZoneValue, ZoneValues}
+import zonemap.iceberg.convert.{ColumnNames, JsonPath}
 import zonemap.iceberg.report.SqlText
 
 /** Parses the notation of facts. */
@@ -32,6 +36,28 @@ class FactTextTest extends AnyFunSuite {
         FactText.split(SqlText.factColumn(name)).map(n => FactText.MapKey.unapply(n).fold(FactText.bare(n))(_._1)) ==
           Seq(name.stripSuffix("['a']")),
         name)
+  }
+
+  test("paths in JSON are texts in quotes, and a name is printed as it is parsed") {
+    def pathOf(column: String): Option[(String, String)] = FactText.PathInJson.unapply(column)
+    assert(pathOf("get_json_object(j, '$.a')").contains(("j", "$.a")))
+    assert(pathOf("GET_JSON_OBJECT ( at.`j, k` ,'$[''a, b'']' )").contains(("at.j, k", "$['a, b']")))
+    Seq("get_json_object(j)", "get_json_object(j, $.a)", "j['$.a']", "from_json(j, '$.a')").foreach(c =>
+      assert(pathOf(c).isEmpty, c))
+    val item = "values(get_json_object(j, '$[''a, b'']'), k)"
+    assert(FactText.split(item) == Seq(item))
+    item match {
+      case FactText.Item(_, columns) => assert(columns == Seq("get_json_object(j, '$[''a, b'']')", "k"))
+      case other                     => fail(other)
+    }
+    val schema = new Schema(Types.NestedField.optional(1, "a, b", Types.StringType.get))
+    for (path <- Seq("$.a", "$['x']", "it's", "a\nb, 'c')", "")) {
+      val json = JsonPath("4.1.3", path)
+      assert(JsonPath.of(json.key).contains(json))
+      val name = ColumnNames.of(schema, ColumnId(1, Some(json.key)))
+      assert(pathOf(SqlText.factColumn(name)).contains(("a, b", path)), name)
+    }
+    assert(JsonPath.of(ZoneValues.ofString("4.1.3 $.a")).isEmpty)
   }
 
   test("keys of maps are texts in quotes or whole numbers") {

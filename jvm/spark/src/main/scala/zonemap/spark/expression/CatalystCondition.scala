@@ -142,10 +142,10 @@ private[zonemap] object CatalystCondition {
    */
   def of(condition: Expression, columns: ColumnResolver, budget: EvaluationBudget): Option[Evaluated] = {
     val found = mutable.LinkedHashMap.empty[ColumnRef, DataType]
-    val bound = condition.transformDown { case Bare(bare) =>
-      columns.column(bare).fold(bare) { column =>
-        found.getOrElseUpdate(column, bare.dataType): Unit
-        BoundReference(found.keysIterator.indexOf(column), bare.dataType, nullable = true)
+    val bound = condition.transformDown { case part @ (Bare(_) | TextOfJson(_, _)) =>
+      columns.column(part).fold(part) { column =>
+        found.getOrElseUpdate(column, part.dataType): Unit
+        BoundReference(found.keysIterator.indexOf(column), part.dataType, nullable = true)
       }
     }
     val isOfColumns = found.nonEmpty && found.size <= MaxColumns && bound.references.isEmpty

@@ -220,6 +220,8 @@ private[zonemap] final class ExpressionTranslator(columns: ColumnResolver) {
       expression match {
         case Literal(value, dataType) => ofLiteral(value, dataType, wanted)
         case Bare(_) => columns.column(expression).fold(both(untold(), ofEntry(expression, wanted)))(wanted.on)
+        case TextOfJson(_, _) if columns.column(expression).isDefined =>
+          both(columns.column(expression).fold(untold())(wanted.on), containing(TextParts.whenIn(expression, wanted)))
         // the first value that is not null: SOUNDNESS, S57
         case Coalesce(children) if affordsNested(children.size, wanted) =>
           children.init.foldRight(rowsOf(children.last, wanted)) { (child, rest) =>

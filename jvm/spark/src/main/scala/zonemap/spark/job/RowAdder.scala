@@ -6,14 +6,15 @@ import java.util.UUID
 import org.apache.iceberg.Schema
 import org.apache.iceberg.types.{Type, Types}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.SpecializedGetters
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, SpecializedGetters}
 import org.apache.spark.sql.catalyst.util.{ArrayData, MapData}
 import org.apache.spark.unsafe.types.UTF8String
 
 import zonemap.core.fact.FactBuilder
 import zonemap.core.predicate.ColumnId
 import zonemap.core.value._
-import zonemap.iceberg.convert.FieldPaths
+import zonemap.iceberg.convert.{FieldPaths, JsonPath}
+import zonemap.spark.expression.TextOfJson
 
 /** Adds the value of one column of each row to a [[FactBuilder]]. */
 private[zonemap] final class RowAdder(
@@ -41,7 +42,8 @@ private[zonemap] object RowAdder {
     val root = projection.asStruct()
     val ids = new FieldPaths(projection).of(column.fieldId)
     val (structs, rest) = ids.init.span(projection.findType(_).isStructType)
-    if (rest.isEmpty) new RowAdder(path(root, ids), cells.add, () => cells.addNull())
+    val json = column.mapKey.flatMap(JsonPath.of).map(new TextOfJsonAdder(_, cells))
+    if (rest.isEmpty) new RowAdder(path(root, ids), json.fold(cells.add _)(_.add _), () => cells.addNull())
     else {
       val toContainer = path(root, structs :+ rest.head)
       (projection.findType(rest.head), column.mapKey) match {
@@ -126,6 +128,18 @@ private final class MapKeyAdder(map: Types.MapType, key: ZoneValue, cells: CellA
       i += 1
     }
     if (!found) cells.addNull()
+  }
+}
+
+/** Adds the text at a path in JSON, or null if the JSON has none. */
+private final class TextOfJsonAdder(path: JsonPath, cells: CellAdder) {
+  private val text = TextOfJson.of(path)
+  private val found = new GenericInternalRow(1)
+
+  def add(row: SpecializedGetters, ordinal: Int): Unit = {
+    found.update(0, row.getUTF8String(ordinal))
+    found.update(0, text.eval(found))
+    if (found.isNullAt(0)) cells.addNull() else cells.add(found, 0)
   }
 }
 

@@ -10,14 +10,14 @@ import org.apache.spark.sql.types._
 
 import zonemap.core.fact.FactKind
 import zonemap.core.predicate.{ColumnId, ColumnRef, Evaluated, Predicate, True}
-import zonemap.core.value.{ColumnType, DecimalType => ZoneDecimal, ZoneValue}
-import zonemap.iceberg.convert.{ColumnNames, IcebergValues}
-import zonemap.spark.expression.{CatalystCondition, ColumnResolver, ElementOf, EvaluationBudget, MapEntry}
+import zonemap.core.value.{ColumnType, DecimalType => ZoneDecimal, StringType => ZoneString, ZoneValue}
+import zonemap.iceberg.convert.{ColumnNames, IcebergValues, JsonPath}
+import zonemap.spark.expression.{CatalystCondition, ColumnResolver, ElementOf, EvaluationBudget, MapEntry, TextOfJson}
 
 /**
- * Resolves columns, fields of structs, elements, and values of single map keys to columns of the index. It finds them
- * by name in the schema that the relation was resolved with. Elements and values of a map key are resolved only if the
- * index has facts of them.
+ * Resolves columns, fields of structs, elements, values of single map keys, and texts at paths in JSON to columns of the
+ * index. It finds them by name in the schema that the relation was resolved with. Elements, values of a map key and
+ * texts in JSON are resolved only if the index has facts of them.
  *
  * @param factsOf returns the kinds of facts that the index has of a column
  * @param canEvaluate true if the index knows enough of some files to evaluate a condition on them
@@ -38,7 +38,8 @@ private[zonemap] final class SchemaColumns(
 
   override def column(expression: Expression): Option[ColumnRef] =
     expression match {
-      case MapEntry(map, key) => ofKey(map, key, expression.dataType)
+      case MapEntry(map, key)     => ofKey(map, key, expression.dataType)
+      case TextOfJson(json, path) => ofPath(json, path)
       case _ =>
         for {
           (field, name) <- find(expression)
@@ -64,6 +65,13 @@ private[zonemap] final class SchemaColumns(
       id = ColumnId(values.valueId(), Some(key))
       if shares(columnType, dataType) && factsOf(id).nonEmpty
     } yield ColumnRef(id.fieldId, columnType, ColumnNames.of(schema, id), id.mapKey)
+
+  private def ofPath(json: Expression, path: JsonPath): Option[ColumnRef] =
+    for {
+      (field, _) <- find(json)
+      id = ColumnId(field.fieldId, Some(path.key))
+      if factsOf(id).nonEmpty
+    } yield ColumnRef(id.fieldId, ZoneString, ColumnNames.of(schema, id), id.mapKey)
 
   /** Returns the schema field of a column, of a field within a struct or of an element, and its full name. */
   private def find(expression: Expression): Option[(NestedField, String)] =

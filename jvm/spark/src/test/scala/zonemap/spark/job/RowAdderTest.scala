@@ -13,6 +13,8 @@ import zonemap.core.fact.{FactBuilder, FactFile, FactKey, FactKind, KnownValues}
 import zonemap.core.io.ByteSource
 import zonemap.core.predicate.ColumnId
 import zonemap.core.value.{ColumnType, IntType, LongType, StringType, ZoneValue, ZoneValues}
+import zonemap.iceberg.convert.JsonPath
+import zonemap.spark.expression.TextOfJson
 
 /** The cells of rows with maps and lists that are added to a fact (S88, S89, S157). */
 class RowAdderTest extends AnyFunSuite {
@@ -82,6 +84,21 @@ class RowAdderTest extends AnyFunSuite {
   test("of a key that is there twice both values are told") {
     val twice = map(text("type") -> text("timer"), text("type") -> text("gauge"), text("type") -> null)
     assert(ofKind(twice) == ((Set("timer", "gauge").map(ZoneValues.ofString), true)))
+  }
+
+  test("the text at a path of JSON is what Spark returns; null if there is none, and of another Spark it is refused") {
+    val lines = new Schema(optional(1, "j", Types.StringType.get()))
+    def ofPath(path: String, evaluator: String = TextOfJson.Evaluator)(rows: Any*) = {
+      val column = ColumnId(1, Some(JsonPath(evaluator, path).key))
+      toldOf(lines, column, StringType, rows.map(InternalRow(_)))
+    }
+    val rows = Seq("""{"a": {"b": "x"}, "n": 7.70}""", """{"a": {"b": "\u0079"}}""").map(text)
+    assert(ofPath("$.a.b")(rows: _*) == ((Set("x", "y").map(ZoneValues.ofString), false)))
+    assert(ofPath("$.n")(rows: _*) == ((Set(ZoneValues.ofString("7.7")), true)))
+    assert(ofPath("$.a")(rows.head) == ((Set(ZoneValues.ofString("""{"b":"x"}""")), false)))
+    assert(ofPath("$.a.b")(null, text("{"), text(""), text("""{"a": 1}""")) == ((Set.empty, true)))
+    assert(ofPath("no path")(rows: _*) == ((Set.empty, true)))
+    assert(intercept[IllegalArgumentException](ofPath("$.a", "4.1.0")(rows: _*)).getMessage.contains("4.1.0"))
   }
 
   test("whole numbers as keys, in a map of a struct") {
