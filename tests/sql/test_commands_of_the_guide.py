@@ -85,13 +85,16 @@ def test_first_rows_of_a_sort_and_limit(spark: SparkSession) -> None:
 
 
 def test_a_join_on_a_column_without_a_partition_and_rows_newer_than_a_mark(spark: SparkSession) -> None:
-    join, *ranges, newer = statements("joins")
+    join, chain, *ranges, newer = statements("joins")
     spark.sql("USE lake.db")
     create(spark, "lake.db.facts", f"SELECT id AS k, id % 10 AS v FROM range(0, {ROWS}, 1, {FILES})")
     create(spark, "lake.db.dim", "SELECT id + 700 AS k, DATE'2026-03-01' AS day FROM range(0, 5, 1, 1)")
+    create(spark, "lake.db.dates", f"SELECT id AS k, id DIV 7 AS week, id DIV 100 AS month FROM range(0, {ROWS}, 1, 1)")
     create(spark, "lake.db.mark", "SELECT min(ts) AS ts FROM lake.db.events")
     try:
         assert_rows_equal_off_on(spark, join, at_least=5)
+        assert_rows_equal_off_on(spark, chain, at_least=100)
+        assert re.search(rf"join pruning on k: {FILES} -> \d files", explain(spark, chain))
         assert_rows_equal_off_on(spark, newer, at_least=5)
         create(
             spark, "lake.db.outages", "SELECT min(ts) AS first, min(ts) + INTERVAL 1 HOUR AS last FROM lake.db.events"
@@ -104,6 +107,7 @@ def test_a_join_on_a_column_without_a_partition_and_rows_newer_than_a_mark(spark
         spark.sql("USE spark_catalog.default")
         spark.sql("DROP TABLE lake.db.facts")
         spark.sql("DROP TABLE lake.db.dim")
+        spark.sql("DROP TABLE lake.db.dates")
         spark.sql("DROP TABLE lake.db.mark")
         spark.sql("DROP TABLE IF EXISTS lake.db.outages")
         spark.sql("DROP TABLE IF EXISTS lake.db.marks")
@@ -112,7 +116,8 @@ def test_a_join_on_a_column_without_a_partition_and_rows_newer_than_a_mark(spark
 def test_facts_are_built_estimated_dropped_and_their_files_deleted(spark: SparkSession) -> None:
     found = statements("facts")
     switch = "SET spark.sql.zonemap.upkeep.autoFacts.enabled = true"
-    assert found.pop(3) == switch, "tests/facts/test_auto_facts.py runs it"
+    assert found.pop(5) == switch, "tests/facts/test_auto_facts.py runs it"
+    of_json = [found.pop(1).replace("lake.db.t", "lake.db.texts") for _ in range(2)]
     assert [re.search(r"system\.(\w+)", statement).group(1) for statement in found] == [
         *("build_index", "build_index", "build_index", "drop_index", "drop_index", "collect_garbage")
     ]
@@ -122,6 +127,14 @@ def test_facts_are_built_estimated_dropped_and_their_files_deleted(spark: SparkS
     assert {row.part for row in estimated} >= {"bloom(user_id)", "values(status)"}
     assert {row.part for row in bloom} == {"index", "bloom(user_id)"}
     assert dropped and not deleted, "files of the last 24 hours are retained, as the comment on the page says"
+    payload = """concat('{"user": {"id": "u', id DIV 100, '"}, "kind": "view ', id, '"}')"""
+    create(spark, "lake.db.texts", f"SELECT id, {payload} AS payload FROM range(0, {ROWS}, 1, {FILES})")
+    build, query = of_json
+    paths = {row.part for row in spark.sql(build).collect()} - {"index"}
+    assert paths == {"bloom(get_json_object(payload, '$.user.id'))", "values(get_json_object(payload, '$.kind'))"}
+    assert "kept after facts: 1 (" in explain(spark, query)
+    assert_rows_equal_off_on(spark, query, at_least=100)
+    spark.sql("DROP TABLE lake.db.texts")
 
 
 @pytest.mark.parametrize(
