@@ -22,9 +22,12 @@ private[fact] object FactText {
       }
   }
 
+  /** The inside of quotes, without a step back for each character, which would need a deep stack. */
+  private val InQuotes = "[^']*+(?:''[^']*+)*+"
+
   /** A map and one of its keys: a text in quotes or a whole number. */
   object MapKey {
-    private val Form = """(?s)(.+)\[\s*(?:'((?:[^']|'')*)'|(-?\d{1,18}))\s*\]""".r
+    private val Form = s"""(?s)(.+)\\[\\s*(?:'($InQuotes)'|(-?\\d{1,18}))\\s*\\]""".r
 
     def unapply(column: String): Option[(String, ZoneValue)] =
       column match {
@@ -36,7 +39,7 @@ private[fact] object FactText {
 
   /** A column and a path in its JSON, in quotes. */
   object PathInJson {
-    private val Form = """(?is)get_json_object\s*\((.+),\s*'((?:[^']|'')*)'\s*\)""".r
+    private val Form = s"""(?is)get_json_object\\s*\\((.+),\\s*'($InQuotes)'\\s*\\)""".r
 
     def unapply(column: String): Option[(String, String)] =
       column match {

@@ -7,10 +7,10 @@ object SqlText {
   private val Plain = "[A-Za-z_][A-Za-z0-9_]*"
 
   /** A column of a map with a key, as facts name it. */
-  private val MapKey = """(?s)(.+)(\[(?:'(?:[^']|'')*'|-?\d+)\])""".r
+  private val MapKey = """(?s)(.+)(\[(?:'[^']*+(?:''[^']*+)*+'|-?\d+)\])""".r
 
   /** A path in the JSON of a column, as facts name it. */
-  private val JsonPath = """(?s)get_json_object\((.+)(, '(?:[^']|'')*'\))""".r
+  private val JsonPath = """(?s)get_json_object\((.+)(, '[^']*+(?:''[^']*+)*+'\))""".r
 
   /**
    * A text as an argument of a procedure. No literal of it holds a quote or a backslash, because

@@ -51,7 +51,7 @@ class FactTextTest extends AnyFunSuite {
       case other                     => fail(other)
     }
     val schema = new Schema(Types.NestedField.optional(1, "a, b", Types.StringType.get))
-    for (path <- Seq("$.a", "$['x']", "it's", "a\nb, 'c')", "")) {
+    for (path <- Seq("$.a", "$['x']", "it's", "a\nb, 'c')", "", "long" * 100000)) {
       val json = JsonPath("4.1.3", path)
       assert(JsonPath.of(json.key).contains(json))
       val name = ColumnNames.of(schema, ColumnId(1, Some(json.key)))
@@ -66,6 +66,7 @@ class FactTextTest extends AnyFunSuite {
     assert(keyOf("at.m[ 'it''s [x]' ]").map(_._2).contains(ZoneValues.ofString("it's [x]")))
     assert(keyOf("codes[-404]").contains(("codes", ZoneValues.ofLong(-404))))
     assert(keyOf("tags['']").contains(("tags", ZoneValues.ofString(""))))
+    assert(keyOf(SqlText.factColumn(s"tags['${"x" * 100000}']")).exists(_._1 == "tags"))
     Seq("tags", "tags[type]", "tags['type'", "tags['a'b']", "codes[1.5]", "['x']").foreach(c =>
       assert(keyOf(c).isEmpty, c))
   }
