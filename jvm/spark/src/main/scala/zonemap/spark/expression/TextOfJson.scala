@@ -14,7 +14,8 @@ private[zonemap] object TextOfJson {
   /** Returns the JSON and the path. */
   def unapply(text: Expression): Option[(Expression, JsonPath)] =
     text match {
-      case GetJsonObject(json, Literal(path: UTF8String, _)) if json.dataType == StringType =>
+      case GetJsonObject(json, Literal(path: UTF8String, _))
+          if json.dataType == StringType && text.dataType == StringType =>
         Some((json, JsonPath(Evaluator, path.toString)))
       case _ => None
     }
