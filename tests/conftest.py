@@ -8,7 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from support import session
+from support import product, session
 
 
 @pytest.fixture(scope="session")
@@ -24,6 +24,13 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def spark(base: Path):
     """The running session; after a test that restarts the JVM, this is the new session."""
     return session.get()
+
+
+@pytest.fixture
+def without_rows_of_small_tables(spark):
+    """For tests of keys at run time: rows of the small side would prune the same files while the query is planned."""
+    with product.raw_conf(spark, {"spark.sql.zonemap.join.smallTables.enabled": "false"}):
+        yield
 
 
 def pytest_report_header() -> list[str]:

@@ -44,10 +44,3 @@ def star(base) -> str:
     for table in (fact, dim, one, small):
         product.build(spark, table)
     return "lake.joins"
-
-
-@pytest.fixture
-def without_rows_of_small_tables(spark):
-    """For tests of keys at run time: rows of the small side would prune the same files while the query is planned."""
-    with product.raw_conf(spark, {"spark.sql.zonemap.join.smallTables.enabled": "false"}):
-        yield

@@ -16,7 +16,10 @@ from support import plans, product, session, tables
 from support.compare import explain
 from support.session import SPARK, STOCK
 
-pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
+pytestmark = [
+    pytest.mark.skipif(STOCK, reason="about the product"),
+    pytest.mark.usefixtures("without_rows_of_small_tables"),
+]
 
 FILES = 32
 COLUMNS = "id BIGINT, day INT, x BIGINT, s STRING"
@@ -30,13 +33,6 @@ HAS_SECTION = SPARK >= (4, 0)
 def counting(spark) -> Iterator[None]:
     """Executions count the steps of their plans."""
     with product.raw_conf(spark, {"spark.sql.zonemap.steps.enabled": "true"}):
-        yield
-
-
-@pytest.fixture(autouse=True)
-def without_rows_of_small_tables(spark) -> Iterator[None]:
-    """Keys prune at run time: rows of the small side would prune the same files while the query is planned."""
-    with product.raw_conf(spark, {"spark.sql.zonemap.join.smallTables.enabled": "false"}):
         yield
 
 

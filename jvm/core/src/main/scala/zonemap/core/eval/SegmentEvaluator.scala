@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.core.eval
 
-import zonemap.core.column.{Bitmap, Blocks, ColumnRoot}
+import zonemap.core.column.{Bitmap, Blocks, BoundsColumn, ColumnRoot}
 import zonemap.core.kernel._
 import zonemap.core.predicate._
 import zonemap.core.rule.{ColumnZone, LeafRule, Match, ZoneMatch}
@@ -74,6 +74,7 @@ private[zonemap] object SegmentEvaluator {
         node.getOrElse(new ConstantNode(segment.rows, Match.Some))
     }
 
-  private def columnOf(segment: Segment, column: ColumnRef) =
+  /** The bounds of a column; None for a part of its values, because bounds describe whole columns only. */
+  private[zonemap] def columnOf(segment: Segment, column: ColumnRef): Option[BoundsColumn] =
     if (column.mapKey.isDefined) None else segment.column(column.fieldId)
 }

@@ -7,6 +7,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.iceberg.PartitionSpec
 
 import zonemap.core.column.{Bitmap, BoundsColumn, ColumnBounds}
+import zonemap.core.eval.SegmentEvaluator
 import zonemap.core.fact.{FactKey, FactKind}
 import zonemap.core.predicate.{ColumnId, ColumnRef, Compare, CompareOp, Predicate, True, ValueRanges}
 import zonemap.core.segment.Segment
@@ -81,7 +82,7 @@ final class FileSet private[zonemap] (
   private[zonemap] def valuesOf(column: ColumnRef, limit: Int): Option[ValueRanges] = inBudget {
     val ranges = Seq.newBuilder[ValueRanges]
     val known = parts.forall { case (segment, rows) =>
-      rows.isEmpty || FileSet
+      rows.isEmpty || SegmentEvaluator
         .columnOf(segment, column)
         .filter(_ => trust.areValid(segment, column.fieldId, rows))
         .exists { stored =>
@@ -114,7 +115,9 @@ final class FileSet private[zonemap] (
 
   /** Whether the index holds bounds of the column, or has facts or partitions of it, for some of the files. */
   private[zonemap] def hasBounds(column: ColumnRef): Boolean =
-    parts.exists { case (segment, rows) => !rows.isEmpty && FileSet.columnOf(segment, column).exists(_.knowsAny) } ||
+    parts.exists { case (segment, rows) =>
+      !rows.isEmpty && SegmentEvaluator.columnOf(segment, column).exists(_.knowsAny)
+    } ||
       isPartitionedBy(column) || trust.facts.kindsOf(column.id).nonEmpty
 
   /** The number of files for which the column's bounds are not proven to describe the values that readers return. */
@@ -173,7 +176,7 @@ final class FileSet private[zonemap] (
 
   private def sample(segment: Segment, row: Int, column: ColumnRef): Option[ZoneValue] =
     for {
-      stored <- FileSet.columnOf(segment, column)
+      stored <- SegmentEvaluator.columnOf(segment, column)
       value <- Option(stored.lower(row))
       encoded <- column.columnType.reencode(value, stored.columnType)
     } yield encoded
@@ -227,10 +230,6 @@ object FileSet {
   private val MaxSamples = 16
 
   /** The values between the bounds of a zone, in the encoding of `filterType`; `None` if they are unknown. */
-  /** The bounds of a column; None for a part of its values, because bounds describe whole columns only. */
-  private def columnOf(segment: Segment, column: ColumnRef) =
-    if (column.mapKey.isDefined) None else segment.column(column.fieldId)
-
   private def valuesOf(bounds: ColumnBounds, stored: ColumnType, filterType: ColumnType): Option[ValueRanges] =
     if (bounds.nulls == Presence.All) Some(ValueRanges.empty)
     else if (stored.mayHoldNaN && bounds.nans != Presence.None) None

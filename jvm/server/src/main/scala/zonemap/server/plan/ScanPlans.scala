@@ -103,8 +103,9 @@ private[server] final class ScanPlans(
       val taskBytes = TaskBytes + Option(request.filter()).fold(0)(ExpressionParser.toJson(_).length)
       val pageTasks = math.max(1L, math.min(limits.pageTasks.toLong, limits.pageBytes / taskBytes))
       var count = 0L
+      val forms = question.forms
       within(question, deadline) { tasks =>
-        val enough = new EnoughRows(request, question.forms)
+        val enough = new EnoughRows(request, forms)
         while (tasks.hasNext && !(count <= pageTasks && enough.isReached)) {
           val task = tasks.next()
           count += 1
@@ -123,7 +124,7 @@ private[server] final class ScanPlans(
         (0 until pages).map(page => tokens.token(state.copy(page = page, pages = pages, seed = seed), table.scope))
       val id =
         Some(tokens.token(state.copy(page = 0, pages = 0, seed = 0), table.scope)).filter(_.length <= MaxIdLength)
-      TasksJson.bytes(first.toSeq, question.forms, planTasks, id, isPlan = true)
+      TasksJson.bytes(first.toSeq, forms, planTasks, id, isPlan = true)
     }
   }
 

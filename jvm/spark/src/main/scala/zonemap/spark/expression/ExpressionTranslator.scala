@@ -220,8 +220,7 @@ private[zonemap] final class ExpressionTranslator(columns: ColumnResolver) {
       expression match {
         case Literal(value, dataType) => ofLiteral(value, dataType, wanted)
         case Bare(_) => columns.column(expression).fold(both(untold(), ofEntry(expression, wanted)))(wanted.on)
-        case TextOfJson(_, _) if columns.column(expression).isDefined =>
-          both(columns.column(expression).fold(untold())(wanted.on), containing(TextParts.whenIn(expression, wanted)))
+        case PathColumn(column) => both(wanted.on(column), containing(TextParts.whenIn(expression, wanted)))
         // the first value that is not null: SOUNDNESS, S57
         case Coalesce(children) if affordsNested(children.size, wanted) =>
           children.init.foldRight(rowsOf(children.last, wanted)) { (child, rest) =>
@@ -254,6 +253,15 @@ private[zonemap] final class ExpressionTranslator(columns: ColumnResolver) {
           }
           both(told, both(containing(TextParts.whenIn(function, wanted)), ofElements))
       }
+
+  /** Matches the text at a path in JSON that is a column. */
+  private object PathColumn {
+    def unapply(text: Expression): Option[ColumnRef] =
+      text match {
+        case TextOfJson(_, _) => columns.column(text)
+        case _                => None
+      }
+  }
 
   private def exhausted(): Boolean = {
     looks -= 1
