@@ -57,17 +57,19 @@ def main(folder: Path, result: Path, iceberg: str, jar: Path, *, quick: bool) ->
     versions = session.versions(spark)
     spark.stop()
     session.keep({"benchmark": "tpcds", "versions": versions, "statements": rows}, result)
+    if wrong := [f"{row['layout']} {row['statement']}" for row in rows if not row["rowsEqual"]]:
+        raise AssertionError(f"rows differ between index off and on: {', '.join(wrong)}")
 
 
 def _measured(spark: SparkSession, layout: str, name: str, sql: str) -> dict[str, Any]:
     _run(spark, sql, enabled=True)  # warms up
     runs = [(enabled, _run(spark, sql, enabled=enabled)) for enabled in _TURNS]
     sides = {"off": [run for on, run in runs if not on], "on": [run for on, run in runs if on]}
-    if any(run.rows != sides["off"][0].rows for _, run in runs):
+    equal = all(run.rows == sides["off"][0].rows for _, run in runs)
+    if not equal:
         whole = statements.without_limit(sql)
-        if _run(spark, whole, enabled=True).rows != _run(spark, whole, enabled=False).rows:
-            raise AssertionError(f"{layout} {name}: rows differ between index off and on")
-    row = {"layout": layout, "statement": name, "rows": len(runs[0][1].rows)} | {
+        equal = _run(spark, whole, enabled=True).rows == _run(spark, whole, enabled=False).rows
+    row = {"layout": layout, "statement": name, "rows": len(runs[0][1].rows), "rowsEqual": equal} | {
         side: {
             "files": found[-1].files,
             "bytes": found[-1].bytes,
