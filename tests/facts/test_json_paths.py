@@ -7,7 +7,7 @@ import json
 import random
 
 import pytest
-from support import facts, product, tables
+from support import facts, plans, product, tables
 from support.compare import assert_rows_equal_off_on, assert_same_rows, rows_of_each
 from support.facts import build, files_of_each
 from support.session import STOCK
@@ -118,6 +118,30 @@ def test_joins_commands_and_answers(spark, events) -> None:
         copies.append(spark.sql(f"SELECT * FROM {copy}").collect())
     assert_same_rows(copies[1], copies[0], "commands")
     assert len(copies[0]) == 200
+
+
+@pytest.mark.parametrize("at_planning", [True, False])
+def test_joins_by_the_text_at_a_path(spark, events, at_planning: bool) -> None:
+    names = tables.create(spark, "lake.facts.json_names", "name STRING, n STRING, chosen BOOLEAN")
+    spark.sql(f"INSERT INTO {names} SELECT concat('u', id), string(id), id = 5 FROM range(100)")
+    spark.sql(f"INSERT INTO {names} VALUES ('zoe', '410', true), (NULL, NULL, true)")
+    product.build(spark, names)
+    user, number = (path.replace("(j", "(e.j") for path in (USER, NUMBER))
+    queries = {
+        f"SELECT e.id FROM {events} e JOIN {names} d ON {user} = d.name WHERE d.chosen": 3,
+        f"SELECT e.id FROM {events} e JOIN {names} d ON {number} = d.n WHERE d.chosen": 2,
+        f"SELECT e.id FROM {events} e WHERE {user} IN (SELECT name FROM {names} WHERE chosen)": 3,
+        f"SELECT e.id FROM {events} e WHERE {number} = (SELECT max(n) FROM {names} WHERE chosen)": 1,
+        # a path without facts
+        f"SELECT e.id FROM {events} e JOIN {names} d ON {number.replace('$.n', '$.m')} = d.n WHERE d.chosen": FILES,
+    }
+    with product.raw_conf(spark, {"spark.sql.zonemap.join.smallTables.enabled": str(at_planning).lower()}):
+        for query, files in queries.items():
+            with product.off(spark):
+                expected = spark.sql(query).collect()
+            done = plans.execute(spark.sql(query))
+            assert_same_rows(done.rows, expected, query)
+            assert sum("/json_paths/" in path for path in done.files) == files, query
 
 
 def test_the_column_has_another_name_and_later_files(spark) -> None:

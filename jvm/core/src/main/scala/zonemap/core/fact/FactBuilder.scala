@@ -20,6 +20,14 @@ private[zonemap] trait FactBuilder {
 
   /** Returns the stored bytes; empty if the file gets no such fact. */
   def build(): Array[Byte]
+
+  private var isUnknown = false
+
+  /** Adds a row without a value, whose function fails: the file gets no fact, so it is read, and the query fails. */
+  final def addFailure(): Unit = isUnknown = true
+
+  /** Returns the bytes of [[build]], or none if a row has failed. */
+  final def result(): Array[Byte] = if (isUnknown) FactBuilder.NoFact else build()
 }
 
 private[zonemap] object FactBuilder {

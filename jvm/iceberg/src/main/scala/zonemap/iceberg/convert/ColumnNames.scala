@@ -11,16 +11,14 @@ import zonemap.core.value.{BytesValue, LongValue, ZoneValue}
 
 /**
  * The text of a column in calls and messages: `status`, `at.code`, `tags['type']` for a key of a map, and
- * `get_json_object(payload, '$.user')` for a path in JSON.
+ * `get_json_object(payload, '$.user')` or `variant_get(payload, '$.user', 'bigint')` for a path within a value.
  */
 private[zonemap] object ColumnNames {
 
   def of(schema: Schema, column: ColumnId): String = {
     val name = Option(schema.findColumnName(column.fieldId)).getOrElse(s"field ${column.fieldId}")
     column.mapKey.fold(name) { key =>
-      JsonPath.of(key).fold(s"${name.stripSuffix(ValueSuffix)}[${literal(key)}]") { json =>
-        s"get_json_object($name, ${quoted(json.path)})"
-      }
+      ValuePath.ofKey(key).fold(s"${name.stripSuffix(ValueSuffix)}[${literal(key)}]")(_.functionOf(name))
     }
   }
 
@@ -44,5 +42,5 @@ private[zonemap] object ColumnNames {
     case text: BytesValue => quoted(text.utf8)
   }
 
-  private def quoted(text: String): String = s"'${text.replace("'", "''")}'"
+  private[convert] def quoted(text: String): String = s"'${text.replace("'", "''")}'"
 }

@@ -8,7 +8,7 @@ import zonemap.core.fact.{FactFile, FactKey, FactKind}
 import zonemap.core.io.CorruptIndexException
 import zonemap.core.predicate.ColumnId
 import zonemap.core.version.FactRef
-import zonemap.iceberg.convert.{ColumnNames, JsonPath, Lineage}
+import zonemap.iceberg.convert.{ColumnNames, Lineage, ValuePath}
 import zonemap.iceberg.registry.IndexProcess
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.snapshot.{SnapshotIndex, SnapshotKey, StoredSnapshots, TableFacts}
@@ -313,10 +313,10 @@ private[zonemap] object FactBuild {
   private def isOf(request: FactRequest)(ref: FactRef): Boolean =
     ref.kind == request.kind && ref.column == request.column
 
-  /** True for the files of facts that are called as these requests, of paths in JSON for each version of Spark. */
+  /** True for the files of facts that are called as these requests, of paths for all versions. */
   def areCalled(requests: Seq[FactRequest])(ref: FactRef): Boolean =
     requests.exists(request =>
-      ref.kind == request.kind && JsonPath.ofAnyVersion(ref.column) == JsonPath.ofAnyVersion(request.column))
+      ref.kind == request.kind && ValuePath.ofAnyEvaluator(ref.column) == ValuePath.ofAnyEvaluator(request.column))
 
   /** The facts of a table by what they are called, and their bytes. */
   def describe(table: Table, facts: TableFacts): Seq[(String, Long)] = describe(table, facts, facts.known)

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.iceberg.fact
 
+import java.util.Locale
+
 import scala.jdk.CollectionConverters._
 import scala.util.Try
 
 import org.apache.iceberg.Table
-import org.apache.iceberg.types.Type
+import org.apache.iceberg.types.{Type, Types}
 import org.apache.iceberg.types.Types.{MapType, NestedField}
 
 import zonemap.core.fact.FactKind
 import zonemap.core.predicate.ColumnId
 import zonemap.core.value._
-import zonemap.iceberg.convert.{ColumnNames, FieldPaths, IcebergValues, JsonPath, MappedNames, PartitionTuples}
+import zonemap.iceberg.convert._
 import zonemap.iceberg.report.SqlText
 import zonemap.iceberg.snapshot.TableFacts
 
@@ -32,8 +34,8 @@ private[zonemap] final case class FactRequest(
     mapping: Option[String] = None,
     isChosen: Boolean = false) {
 
-  /** The path in JSON whose text the column is, if it is one. */
-  def json: Option[JsonPath] = column.mapKey.flatMap(JsonPath.of)
+  /** The path to the values of the column, if they are parts of other values. */
+  def path: Option[ValuePath] = ValuePath.of(column)
 
   def columnType: ColumnType =
     ColumnType.parse(typeText).getOrElse(throw new IllegalStateException(s"No column type '$typeText'."))
@@ -50,7 +52,7 @@ private[zonemap] object FactRequest {
   /**
    * Parses the facts in a text such as `values(a, b), bloom(c)`.
    *
-   * @param evaluator the version of Spark that evaluates paths in JSON; None if nothing does
+   * @param evaluator the versions that evaluate paths in JSON and variants; None if nothing does
    */
   def parse(text: String, table: Table, evaluator: Option[String] = None): Seq[FactRequest] = {
     def malformed(why: String) = throw new IllegalArgumentException(s"Cannot use facts '$text': $why. $Example")
@@ -67,13 +69,13 @@ private[zonemap] object FactRequest {
   }
 
   /**
-   * The requests for all facts that the table has; facts that can no longer be requested are left out. Facts of paths in
-   * JSON keep the version of Spark that they are of.
+   * The requests for all facts that the table has; facts that can no longer be requested are left out. Facts of
+   * paths keep the versions that they are of.
    */
   def known(table: Table, facts: TableFacts): Seq[FactRequest] =
     facts.known.toSeq.sortBy { case (column, kind) => (kind.code, column.fieldId) }.flatMap { case (column, kind) =>
       val name = SqlText.factColumn(ColumnNames.of(table.schema(), column))
-      val evaluator = column.mapKey.flatMap(JsonPath.of).map(_.evaluator)
+      val evaluator = ValuePath.of(column).map(_.evaluator)
       val parsed = Try(new Parsed(kind, name, table, evaluator).request)
       parsed.toOption.filter(_.column == column).map(_.copy(isChosen = facts.isChosen(column, kind)))
     }
@@ -85,8 +87,9 @@ private[zonemap] object FactRequest {
 
     def request: FactRequest = {
       val (column, valueType) = text match {
-        case FactText.MapKey(map, key)       => ofKey(find(map), key)
-        case FactText.PathInJson(json, path) => ofPath(find(json), path)
+        case FactText.MapKey(map, key)                      => ofKey(find(map), key)
+        case FactText.PathInJson(json, path)                => ofJson(find(json), path)
+        case FactText.PathInVariant(variant, path, sqlType) => ofVariant(find(variant), path, sqlType)
         case name =>
           val field = elementOf(find(FactText.bare(name)))
           refusePartitionValue(field)
@@ -138,15 +141,35 @@ private[zonemap] object FactRequest {
       (ColumnId(map.valueId(), Some(key)), map.valueType())
     }
 
-    private def ofPath(field: NestedField, path: String): (ColumnId, Type) = {
-      val isWithin = parentsOf(field.fieldId()).exists(!schema.findType(_).isStructType)
-      if (field.`type`().typeId() != Type.TypeID.STRING || isWithin)
-        refuse(s"${field.name()} is not a string column or a string field of a struct", "Name one")
+    private def ofJson(field: NestedField, path: String): (ColumnId, Type) = {
+      requireWhole(field, Type.TypeID.STRING)
       refusePartitionValue(field)
       if (kind == FactKind.NGrams)
         refuse("n-grams of the whole text evaluate its paths too", s"Write ngrams(${field.name()})")
-      val json = JsonPath(evaluator.getOrElse(refuse("no Spark evaluates the path here", "Build it in Spark")), path)
-      (ColumnId(field.fieldId(), Some(json.key)), field.`type`())
+      (ColumnId(field.fieldId(), Some(JsonPath(evaluating, path).key)), field.`type`())
+    }
+
+    private def ofVariant(field: NestedField, path: String, sqlType: String): (ColumnId, Type) = {
+      requireWhole(field, Type.TypeID.VARIANT)
+      val valueType = VariantPath
+        .typeOf(sqlType)
+        .getOrElse(
+          refuse(
+            s"'$sqlType' is not a type of its facts",
+            s"Name one of ${VariantPath.Types.keys.toSeq.sorted.mkString(", ")}"))
+      (
+        ColumnId(field.fieldId(), Some(VariantPath(evaluating, path, valueType).key)),
+        Types.fromPrimitiveString(valueType.text))
+    }
+
+    private def evaluating: String =
+      evaluator.getOrElse(refuse("no Spark evaluates the path here", "Build it in Spark"))
+
+    /** Requires a column of the type, or a field of a struct, which has one value in a row. */
+    private def requireWhole(field: NestedField, typeId: Type.TypeID): Unit = {
+      val name = typeId.name().toLowerCase(Locale.ROOT)
+      if (field.`type`().typeId() != typeId || parentsOf(field.fieldId()).exists(!schema.findType(_).isStructType))
+        refuse(s"${field.name()} is not a $name column or a $name field of a struct", "Name one")
     }
 
     private def names: String = schema.columns().asScala.map(_.name()).mkString(", ")

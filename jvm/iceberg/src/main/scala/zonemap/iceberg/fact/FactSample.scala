@@ -5,6 +5,7 @@ import org.apache.iceberg.Table
 
 import zonemap.core.fact.FactKind
 import zonemap.core.version.FactRef
+import zonemap.iceberg.convert.VariantPath
 import zonemap.iceberg.store.IndexStore
 
 /** The data files whose facts are built first. Their facts give an estimate for all files. */
@@ -46,9 +47,19 @@ private[zonemap] object FactSample {
 
   /** @throws IllegalArgumentException if no file of the sample, which has these `costs`, can have the fact */
   def require(table: Table, request: FactRequest, costs: Seq[(FactInput, Int)]): Unit =
-    if (request.kind == FactKind.Values && costs.forall(_._2 == 0))
-      throw new IllegalArgumentException(
-        s"Cannot build ${request.text} of '${table.name()}': each of the ${costs.size} sampled files has more than " +
-          s"${FactBuild.MaxValues} distinct values. A bloom filter evaluates = and IN of such a column: " +
-          s"bloom(${request.name}).")
+    if (costs.forall(_._2 == 0)) {
+      def refuse(why: String) =
+        throw new IllegalArgumentException(
+          s"Cannot build ${request.text} of '${table.name()}': each of the ${costs.size} sampled files has $why.")
+      val many = s"more than ${FactBuild.MaxValues} distinct values"
+      (request.path, request.kind) match {
+        case (Some(_: VariantPath), kind) if costs.nonEmpty =>
+          refuse(
+            s"a row for which variant_get fails or returns the text of a double, a time, an object or a list, or the " +
+              s"date of a timestamp${if (kind == FactKind.Values) s", or $many" else ""}")
+        case (_, FactKind.Values) =>
+          refuse(s"$many. A bloom filter evaluates = and IN of such a column: bloom(${request.name})")
+        case _ => ()
+      }
+    }
 }

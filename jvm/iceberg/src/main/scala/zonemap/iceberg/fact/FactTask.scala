@@ -35,7 +35,7 @@ private[zonemap] final case class FactTask(files: Seq[FactInput], requests: Seq[
     val facts = files.map { file =>
       val builders = requests.map(r => FactBuilder.of(r.kind, file.rows, maxValues))
       reader.read(file, requests, builders)
-      (file.key, builders.map(_.build()))
+      (file.key, builders.map(_.result()))
     }
     requests.indices.map { i =>
       val request = requests(i)
@@ -84,6 +84,6 @@ private[zonemap] object FactTask {
 private[zonemap] trait FactTaskRunner {
   def build(tasks: Seq[FactTask], store: IndexStore): Seq[FactRef]
 
-  /** The version of Spark that evaluates paths in JSON; None if nothing does. */
+  /** The versions that evaluate paths in JSON and variants; None if nothing does. */
   def evaluator: Option[String] = None
 }

@@ -37,6 +37,17 @@ private[fact] object FactText {
       }
   }
 
+  /** A column, a path in its variants and the type of the values there, both in quotes. */
+  object PathInVariant {
+    private val Form = s"""(?is)variant_get\\s*\\((.+),\\s*'($InQuotes)'\\s*,\\s*'([^']*)'\\s*\\)""".r
+
+    def unapply(column: String): Option[(String, String, String)] =
+      column match {
+        case Form(variant, path, sqlType) => Some((bare(variant), path.replace("''", "'"), sqlType))
+        case _                            => None
+      }
+  }
+
   /** A column and a path in its JSON, in quotes. */
   object PathInJson {
     private val Form = s"""(?is)get_json_object\\s*\\((.+),\\s*'($InQuotes)'\\s*\\)""".r

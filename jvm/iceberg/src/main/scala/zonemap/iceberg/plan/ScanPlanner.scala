@@ -115,7 +115,6 @@ private[plan] object ScanPlanner {
   private def gate(request: ScanRequest): Option[StockReason] =
     if (request.snapshot == null) Some(StockReason.EmptyTable)
     else if (request.returnsColumnStats) Some(StockReason.ColumnStatsRequested)
-    else if (BoundScan.readsVariant(request.projection)) Some(StockReason.VariantProjected)
     else None
 
   private def snapshotId(request: ScanRequest): Long = Option(request.snapshot).fold(-1L)(_.snapshotId())

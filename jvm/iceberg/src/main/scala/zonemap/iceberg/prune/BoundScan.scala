@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.iceberg.prune
 
-import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.iceberg.{PartitionSpec, Schema}
 import org.apache.iceberg.expressions.{Expression, Expressions, ExpressionVisitors, NamedReference, UnboundPredicate}
-import org.apache.iceberg.types.{Type, TypeUtil}
+import org.apache.iceberg.types.Type
 
 import zonemap.core.predicate.{ColumnRef, Predicate, True, Unknown}
 import zonemap.core.value.ColumnType
-import zonemap.iceberg.convert.{ColumnNames, ExpressionConverter, IcebergValues, PartitionTuples}
+import zonemap.iceberg.convert.{ColumnNames, ExpressionConverter, PartitionTuples, ValuePath}
 import zonemap.iceberg.report.StockReason
 
 /**
@@ -139,7 +138,7 @@ private[zonemap] object BoundScan {
   /** Whether the schema has the column, with a type of the same order. */
   private[zonemap] def has(schema: Schema, column: ColumnRef): Boolean =
     Option(schema.findField(column.fieldId))
-      .flatMap(field => IcebergValues.columnType(field.`type`()))
+      .flatMap(field => ValuePath.typeOf(column.id, field.`type`()))
       .exists(ColumnType.comparable(_, column.columnType))
 
   /** Whether every source column of the spec that the scan reads has the type with which the spec was bound. */
@@ -165,8 +164,4 @@ private[zonemap] object BoundScan {
   }
 
   private def nameOf(reference: NamedReference[_]): String = reference.name()
-
-  /** Whether a projection contains a variant at any depth. */
-  def readsVariant(projection: Schema): Boolean =
-    TypeUtil.indexById(projection.asStruct()).values().asScala.exists(_.`type`().isVariantType)
 }

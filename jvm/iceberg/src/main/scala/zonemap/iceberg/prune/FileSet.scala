@@ -8,7 +8,7 @@ import org.apache.iceberg.PartitionSpec
 
 import zonemap.core.column.{Bitmap, BoundsColumn, ColumnBounds}
 import zonemap.core.eval.SegmentEvaluator
-import zonemap.core.fact.{FactKey, FactKind}
+import zonemap.core.fact.{FactKey, FactKind, KnownRanges, KnownValues}
 import zonemap.core.predicate.{ColumnId, ColumnRef, Compare, CompareOp, Predicate, True, ValueRanges}
 import zonemap.core.segment.Segment
 import zonemap.core.value.{ColumnType, Presence, ZoneValue}
@@ -132,18 +132,32 @@ final class FileSet private[zonemap] (
       _._1.partitions.map(_.specId).distinct.flatMap(trust.specs(_)).exists(SourceConditions.hasSource(_, column)))
 
   private def averageHitsByBounds(column: ColumnRef): Double = {
-    val step = Math.max(1, (count / FileSet.Samples).toInt)
-    val candidates = parts.iterator.filterNot(_._2.isEmpty).flatMap { case (segment, rows) =>
-      val all = rows.toArray
-      all.indices.by(step).iterator.flatMap(i => sample(segment, all(i), column))
-    }
     val sampled = if (trust.facts.kindsOf(column.id).nonEmpty) everyNth(FileSet.MaxSampledForFacts) else this
-    val hits = candidates
-      .take(FileSet.MaxSamples)
-      .map(v =>
-        sampled.keep(True, Compare(column, CompareOp.Eq, v), byPartition = false).count.toDouble / sampled.count)
-      .toSeq
+    val hits = samples(column).map(v =>
+      sampled.keep(True, Compare(column, CompareOp.Eq, v), byPartition = false).count.toDouble / sampled.count)
     if (hits.isEmpty) 1.0 else hits.sum / hits.size
+  }
+
+  /** Some values of the column, by the bounds of files, else by their facts. */
+  private def samples(column: ColumnRef): Seq[ZoneValue] = {
+    val step = Math.max(1, (count / FileSet.Samples).toInt)
+    val found = parts.iterator.filterNot(_._2.isEmpty).flatMap { case (segment, rows) =>
+      val all = rows.toArray
+      all.indices
+        .by(step)
+        .iterator
+        .flatMap(i => sample(segment, all(i), column).orElse(sampleOfFacts(segment, all(i), column)))
+    }
+    found.take(FileSet.MaxSamples).toSeq
+  }
+
+  /**
+   * Whether the files of a value are found by facts that cannot be listed, of a column of which no value is known: then
+   * [[averageHits]] estimates nothing.
+   */
+  private[zonemap] def isKnownByHashesOnly(column: ColumnRef): Boolean = inBudget {
+    trust.facts.kindsOf(column.id).exists(kind => kind == FactKind.Bloom || kind == FactKind.Keys) &&
+    samples(column).isEmpty
   }
 
   /** The same files, pruned by other facts. */
@@ -180,6 +194,21 @@ final class FileSet private[zonemap] (
       value <- Option(stored.lower(row))
       encoded <- column.columnType.reencode(value, stored.columnType)
     } yield encoded
+
+  private def sampleOfFacts(segment: Segment, row: Int, column: ColumnRef): Option[ZoneValue] =
+    if (trust.facts.kindsOf(column.id).isEmpty) None
+    else {
+      val facts = trust.facts.of(segment.newPathReader().path(row), segment.fileSizeBytes(row))
+      FileSet.Listed.iterator
+        .flatMap(facts.find(column.id, _))
+        .flatMap {
+          case known: KnownValues => known.values.iterator.nextOption().map(_ -> known.columnType)
+          case known: KnownRanges => known.ranges.headOption.map(_._1 -> known.columnType)
+          case _                  => None
+        }
+        .flatMap { case (value, stored) => column.columnType.reencode(value, stored) }
+        .nextOption()
+    }
 
   /** A lower bound of the column in a file in the middle of the set; `None` if no file there has one. */
   private[zonemap] def someBound(column: ColumnRef): Option[ZoneValue] = inBudget {
@@ -222,6 +251,10 @@ final class FileSet private[zonemap] (
 object FileSet {
 
   private val MaxRowsOneByOne = 20000
+
+  /** The kinds of facts of which values can be listed. */
+  private val Listed = Seq(FactKind.Values, FactKind.Bounds)
+
   private val Samples = 8
   private val MaxSampledForFacts = 500
   private val MaxSampledForPartitions = 1000

@@ -12,6 +12,9 @@ object SqlText {
   /** A path in the JSON of a column, as facts name it. */
   private val JsonPath = """(?s)get_json_object\((.+)(, '[^']*+(?:''[^']*+)*+'\))""".r
 
+  /** A path in the variants of a column and the type of the values there, as facts name it. */
+  private val VariantPath = """(?s)variant_get\((.+)(, '[^']*+(?:''[^']*+)*+', '\w+'\))""".r
+
   /**
    * A text as an argument of a procedure. No literal of it holds a quote or a backslash, because
    * spark.sql.parser.escapedStringLiterals changes the meaning of these.
@@ -39,12 +42,13 @@ object SqlText {
   /** A column, or a field of a struct, in the sort order of `rewrite_data_files`, by its full name in the schema. */
   def sortKey(column: String): String = if (column.matches(s"$Plain(\\.$Plain)*")) column else backquoted(column)
 
-  /** A column, a field of a struct, a key of a map or a path in JSON in the notation of facts. */
+  /** A column, a field of a struct, a key of a map or a path within a value in the notation of facts. */
   def factColumn(column: String): String =
     column match {
       case plain if plain.matches("[\\w.]+") => plain
       case MapKey(map, key)                  => factColumn(map) + key
       case JsonPath(json, path)              => s"get_json_object(${factColumn(json)}$path"
+      case VariantPath(variant, path)        => s"variant_get(${factColumn(variant)}$path"
       case other                             => backquoted(other)
     }
 

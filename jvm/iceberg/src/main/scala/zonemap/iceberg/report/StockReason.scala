@@ -15,9 +15,6 @@ object StockReason {
   case object ColumnStatsRequested
       extends StockReason("COLUMN_STATS_REQUESTED", "the scan requests column statistics of every file")
 
-  case object VariantProjected
-      extends StockReason("VARIANT_PROJECTED", "the scan reads a variant column; its reader needs that column's bounds")
-
   case object Encrypted extends StockReason("ENCRYPTED_TABLE", "the table is encrypted; its bounds must not be copied")
 
   final case class FormatVersion(version: Int)
@@ -63,8 +60,9 @@ object StockReason {
     NotCovered("").code -> "The snapshot is not indexed yet; by default, it is being indexed in the background.",
     TooManyUnknown(0, 0).code ->
       "More files than `plan.maxUnknownEntries` are in manifests that are not indexed; they are being indexed.",
-    ColumnStatsRequested.code -> "The scan requests column statistics of every file, as aggregate push-down does.",
-    VariantProjected.code -> "The scan reads a variant column; its reader needs the bounds of that column.",
+    ColumnStatsRequested.code ->
+      ("The scan requests column statistics of every file, as aggregate push-down does, and as a scan of a variant " +
+        "column does since Iceberg 1.12."),
     SchemaMismatch.code ->
       "A column of the filter or of a partition spec has another field id or type in the snapshot's schema.",
     Encrypted.code -> "The table is encrypted; its bounds must not be copied.",

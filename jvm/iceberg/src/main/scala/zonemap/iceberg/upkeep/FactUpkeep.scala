@@ -76,7 +76,7 @@ private[zonemap] final class FactUpkeep(process: IndexProcess) {
     if (isWanted(table, snapshot, settings))
       try {
         val known = FactRequest.known(table, process.factsOf(table))
-        val requests = known.filter(_.json.forall(json => runner.evaluator.contains(json.evaluator)))
+        val requests = known.filter(_.path.forall(path => runner.evaluator.contains(path.evaluator)))
         if (requests.nonEmpty)
           new FactBuild(process).build(table, snapshot, settings, requests, runner, FactLimit.Unlimited): Unit
         process.tables.of(table).factsBuiltFor = Some(snapshot.snapshotId())

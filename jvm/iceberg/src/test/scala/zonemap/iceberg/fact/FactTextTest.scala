@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.iceberg.fact
 
+import java.nio.charset.StandardCharsets
+
 import org.apache.iceberg.Schema
 import org.apache.iceberg.types.Types
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.predicate.ColumnId
-import zonemap.core.value.{ZoneValue, ZoneValues}
-import zonemap.iceberg.convert.{ColumnNames, JsonPath}
+import zonemap.core.value.{BytesValue, LongType, TimestampTzType, ZoneValue, ZoneValues}
+import zonemap.iceberg.convert.{ColumnNames, JsonPath, ValuePath, VariantPath}
 import zonemap.iceberg.report.SqlText
 
 /** Parses the notation of facts. */
@@ -53,11 +55,38 @@ class FactTextTest extends AnyFunSuite {
     val schema = new Schema(Types.NestedField.optional(1, "a, b", Types.StringType.get))
     for (path <- Seq("$.a", "$['x']", "it's", "a\nb, 'c')", "", "long" * 100000)) {
       val json = JsonPath("4.1.3", path)
-      assert(JsonPath.of(json.key).contains(json))
+      assert(ValuePath.of(ColumnId(1, Some(json.key))).contains(json))
       val name = ColumnNames.of(schema, ColumnId(1, Some(json.key)))
       assert(pathOf(SqlText.factColumn(name)).contains(("a, b", path)), name)
     }
-    assert(JsonPath.of(ZoneValues.ofString("4.1.3 $.a")).isEmpty)
+    assert(ValuePath.of(ColumnId(1, Some(ZoneValues.ofString("4.1.3 $.a")))).isEmpty)
+  }
+
+  test("paths in variants have a type") {
+    def pathOf(column: String): Option[(String, String, String)] = FactText.PathInVariant.unapply(column)
+    assert(pathOf("variant_get(v, '$.a', 'int')").contains(("v", "$.a", "int")))
+    assert(pathOf("Variant_Get ( at.`v, k` ,'$[''a, b'']' , 'STRING' )").contains(("at.v, k", "$['a, b']", "STRING")))
+    Seq("variant_get(v, '$.a')", "variant_get(v, $.a, int)", "get_json_object(v, '$.a')").foreach(c =>
+      assert(pathOf(c).isEmpty, c))
+    val schema = new Schema(Types.NestedField.optional(1, "a, b", Types.VariantType.get))
+    for {
+      path <- Seq("$.a", "$['x']", "it's", "a\nb, 'c')", "", "long" * 100000)
+      (sqlType, valueType) <- VariantPath.Types
+    } {
+      val column = ColumnId(1, Some(VariantPath("4.1.3-java17", path, valueType).key))
+      assert(ValuePath.of(column).contains(VariantPath("4.1.3-java17", path, valueType)))
+      assert(pathOf(SqlText.factColumn(ColumnNames.of(schema, column))).contains(("a, b", path, sqlType)))
+      val other = ColumnId(1, Some(VariantPath("4.0.4-java21", path, valueType).key))
+      assert(column != other && ValuePath.ofAnyEvaluator(column) == ValuePath.ofAnyEvaluator(other))
+      assert(ValuePath.typeOf(column, Types.VariantType.get).contains(valueType))
+      assert(ValuePath.typeOf(column, Types.StringType.get).isEmpty)
+    }
+    assert(VariantPath.typeOf("timestamp").isEmpty && VariantPath.typeOf("decimal(10, 2)").isEmpty)
+    assert(VariantPath.typeOf(" BIGINT ").contains(LongType))
+    intercept[IllegalArgumentException](VariantPath("4.1.3-java17", "$.a", TimestampTzType))
+    // written by a later release
+    val later = new String(Array[Byte](-2), StandardCharsets.ISO_8859_1) + "4.1.3 timestamptz $.a"
+    assert(ValuePath.of(ColumnId(1, Some(BytesValue(later.getBytes(StandardCharsets.ISO_8859_1))))).isEmpty)
   }
 
   test("keys of maps are texts in quotes or whole numbers") {

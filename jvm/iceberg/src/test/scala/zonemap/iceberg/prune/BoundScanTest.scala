@@ -7,6 +7,9 @@ import org.apache.iceberg.types.{Type, Types}
 import org.apache.iceberg.types.Types.NestedField.{optional, required}
 import org.scalatest.funsuite.AnyFunSuite
 
+import zonemap.core.predicate.ColumnRef
+import zonemap.core.value.{ColumnType, LongType, StringType}
+import zonemap.iceberg.convert.VariantPath
 import zonemap.iceberg.report.StockReason
 import zonemap.iceberg.testing.TestTable
 
@@ -88,20 +91,23 @@ class BoundScanTest extends AnyFunSuite {
     assert(bind(base, base, base, upper) == Left(StockReason.SchemaMismatch))
   }
 
+  test("a path in a variant has the type of its values (S174)") {
+    val variants = new Schema(optional(1, "v", Types.VariantType.get))
+    def has(schema: Schema, valueType: ColumnType): Boolean = {
+      val path = VariantPath("4.1.3-java17", "$.a", LongType)
+      BoundScan.has(schema, ColumnRef(1, valueType, "v", Some(path.key)))
+    }
+    assert(has(variants, LongType))
+    assert(!has(variants, StringType))
+    assert(!has(new Schema(optional(1, "v", long)), LongType))
+    assert(!BoundScan.has(variants, ColumnRef(1, LongType, "v")))
+  }
+
   test("a promoted partition source that is read: the specs must be bound to its type") {
     val promoted = schema((2, "a", long), (3, "b", int))
     assert(bind(promoted, base, promoted, Expressions.alwaysTrue(), partitionBy = "a") == Right(promoted.asStruct()))
     assert(bind(base, base, promoted, Expressions.alwaysTrue(), partitionBy = "a") == Right(base.asStruct()))
     val notRead = schema((3, "b", int))
     assert(bind(notRead, base, promoted, Expressions.alwaysTrue(), partitionBy = "a") == Right(base.asStruct()))
-  }
-
-  test("variants are found at any depth") {
-    val variant = Types.VariantType.get()
-    assert(!BoundScan.readsVariant(base))
-    assert(BoundScan.readsVariant(new Schema(optional(1, "v", variant))))
-    assert(
-      BoundScan.readsVariant(
-        new Schema(optional(1, "l", Types.ListType.ofOptional(2, Types.StructType.of(optional(3, "v", variant)))))))
   }
 }

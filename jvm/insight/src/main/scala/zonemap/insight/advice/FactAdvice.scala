@@ -9,7 +9,7 @@ import zonemap.iceberg.fact.{FactBuild, FactLimit, FactRequest, FactResult, Fact
 import zonemap.iceberg.plan.PinnedRelation
 import zonemap.iceberg.prune.FileSet
 import zonemap.iceberg.report.{ByteText, SqlText}
-import zonemap.spark.expression.TextOfJson.Evaluator
+import zonemap.spark.expression.ValueAtPath
 
 /**
  * The facts that would keep fewer files of the observed scans. It builds the facts of a sample of the data files, counts
@@ -69,8 +69,8 @@ private[advice] final class FactAdvice(
 
   /** The request for a fact; `None` if the column cannot have it. */
   private def request(column: ColumnRef, kind: FactKind): Option[FactRequest] =
-    Try(
-      FactRequest.parse(s"${kind.name}(${SqlText.factColumn(column.name)})", relation.table, Some(Evaluator))).toOption
+    Try(FactRequest
+      .parse(s"${kind.name}(${SqlText.factColumn(column.name)})", relation.table, Some(ValueAtPath.Evaluator))).toOption
       .flatMap(_.headOption)
       .filter(_.column == column.id)
 

@@ -18,7 +18,6 @@ object Remedies {
     "NOT_COVERED" -> "Run the query again, or CALL zonemap.system.build_index(table => '{table}').",
     "TOO_MANY_UNKNOWN_ENTRIES" -> "CALL zonemap.system.refresh_index(table => '{table}'), or raise plan.maxUnknownEntries.",
     "COLUMN_STATS_REQUESTED" -> Nothing,
-    "VARIANT_PROJECTED" -> "Select other columns, if the query needs no variant column.",
     "SCHEMA_MISMATCH" -> "Filter by other columns, or read a snapshot that was written after the change of the schema.",
     "ENCRYPTED_TABLE" -> Nothing,
     "FORMAT_VERSION" -> "Use a newer zonemap.",

@@ -25,7 +25,7 @@ class WhyNotTest extends SharedSession {
   private def count(row: Row, column: String): Long = row.getAs[Long](column)
 
   private lazy val made: Unit = {
-    Seq("examples", "late_bounds", "chosen", "no_rows", "no_index", "behind", "variants", "version_4").foreach(t =>
+    Seq("examples", "late_bounds", "chosen", "no_rows", "no_index", "behind", "version_4").foreach(t =>
       sql(s"DROP TABLE IF EXISTS lake.db.$t"))
     ReasonExamples.setup.foreach(sql(_).collect())
   }

@@ -38,9 +38,6 @@ object ReasonExamples {
     "INSERT INTO lake.db.behind VALUES (1)",
     "CALL zonemap.system.build_index(table => 'lake.db.behind')",
     "INSERT INTO lake.db.behind VALUES (2)",
-    "CREATE TABLE lake.db.variants (id BIGINT, v VARIANT) USING iceberg TBLPROPERTIES ('format-version' = '3')",
-    "INSERT INTO lake.db.variants VALUES (1, parse_json('{\"a\": 1}'))",
-    "CALL zonemap.system.build_index(table => 'lake.db.variants')",
     "CREATE TABLE lake.db.version_4 (id BIGINT) USING iceberg TBLPROPERTIES ('format-version' = '4')",
     "INSERT INTO lake.db.version_4 VALUES (1)"
   )
@@ -66,7 +63,6 @@ object ReasonExamples {
     ReasonExample("FOREIGN_PLANNER", s"SELECT path FROM $Table.manifests"),
     ReasonExample("METADATA_COLUMNS", s"SELECT file_path, readable_metrics FROM $Table.files"),
     ReasonExample("METADATA_OFF", s"SELECT partition FROM $Table.partitions", "metadataTables.enabled" -> "false"),
-    ReasonExample("VARIANT_PROJECTED", "SELECT v FROM lake.db.variants WHERE id = 1"),
     ReasonExample("FORMAT_VERSION", "SELECT * FROM lake.db.version_4 WHERE id = 1"),
     ReasonExample(
       "NOT_A_QUERY_SCAN",

@@ -142,7 +142,7 @@ private[zonemap] object CatalystCondition {
    */
   def of(condition: Expression, columns: ColumnResolver, budget: EvaluationBudget): Option[Evaluated] = {
     val found = mutable.LinkedHashMap.empty[ColumnRef, DataType]
-    val bound = condition.transformDown { case part @ (Bare(_) | TextOfJson(_, _)) =>
+    val bound = condition.transformDown { case part @ (Bare(_) | ValueAtPath(_, _)) =>
       columns.column(part).fold(part) { column =>
         found.getOrElseUpdate(column, part.dataType): Unit
         BoundReference(found.keysIterator.indexOf(column), part.dataType, nullable = true)

@@ -99,7 +99,7 @@ private[zonemap] final class ExpressionTranslator(columns: ColumnResolver) {
         // the ranges of a column say as much as the prefix
         if (outcome && Bare.unapply(tested).isEmpty) both(found, containing(TextParts.whenTrue(condition))) else found
       case If(_, _, _) | CaseWhen(_, _) | Coalesce(_)            => rowsOf(condition, truth(outcome))
-      case Bare(_)                                               => rowsOf(condition, truth(outcome))
+      case Bare(_) | PathColumn(_)                               => rowsOf(condition, truth(outcome))
       case c: BinaryComparison if !c.isInstanceOf[EqualNullSafe] => ofColumns(c, outcome)
       case _ =>
         val parts = if (outcome) containing(TextParts.whenTrue(condition)) else True
@@ -209,7 +209,7 @@ private[zonemap] final class ExpressionTranslator(columns: ColumnResolver) {
       case And(left, right)                            => combine(all = false, whenNull(left), whenNull(right))
       case Or(left, right)                             => combine(all = false, whenNull(left), whenNull(right))
       case Comparison(tested, _)                       => rowsOf(tested, Wanted.onlyNull)
-      case Bare(_)                                     => rowsOf(condition, Wanted.onlyNull)
+      case Bare(_) | PathColumn(_)                     => rowsOf(condition, Wanted.onlyNull)
       case _                                           => untold()
     }
 
@@ -254,12 +254,12 @@ private[zonemap] final class ExpressionTranslator(columns: ColumnResolver) {
           both(told, both(containing(TextParts.whenIn(function, wanted)), ofElements))
       }
 
-  /** Matches the text at a path in JSON that is a column. */
+  /** Matches the value at a path within a value, if it is a column. */
   private object PathColumn {
-    def unapply(text: Expression): Option[ColumnRef] =
-      text match {
-        case TextOfJson(_, _) => columns.column(text)
-        case _                => None
+    def unapply(value: Expression): Option[ColumnRef] =
+      value match {
+        case ValueAtPath(_, _) => columns.column(value)
+        case _                 => None
       }
   }
 

@@ -3,6 +3,8 @@ package zonemap.spark.job
 
 import java.util.UUID
 
+import scala.util.control.NonFatal
+
 import org.apache.iceberg.Schema
 import org.apache.iceberg.types.{Type, Types}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -13,8 +15,8 @@ import org.apache.spark.unsafe.types.UTF8String
 import zonemap.core.fact.FactBuilder
 import zonemap.core.predicate.ColumnId
 import zonemap.core.value._
-import zonemap.iceberg.convert.{FieldPaths, JsonPath}
-import zonemap.spark.expression.TextOfJson
+import zonemap.iceberg.convert.{FieldPaths, ValuePath}
+import zonemap.spark.expression.ValueAtPath
 
 /** Adds the value of one column of each row to a [[FactBuilder]]. */
 private[zonemap] final class RowAdder(
@@ -42,8 +44,8 @@ private[zonemap] object RowAdder {
     val root = projection.asStruct()
     val ids = new FieldPaths(projection).of(column.fieldId)
     val (structs, rest) = ids.init.span(projection.findType(_).isStructType)
-    val json = column.mapKey.flatMap(JsonPath.of).map(new TextOfJsonAdder(_, cells))
-    if (rest.isEmpty) new RowAdder(path(root, ids), json.fold(cells.add _)(_.add _), () => cells.addNull())
+    val within = ValuePath.of(column).map(new ValueAtPathAdder(_, cells))
+    if (rest.isEmpty) new RowAdder(path(root, ids), within.fold(cells.add _)(_.add _), () => cells.addNull())
     else {
       val toContainer = path(root, structs :+ rest.head)
       (projection.findType(rest.head), column.mapKey) match {
@@ -131,15 +133,21 @@ private final class MapKeyAdder(map: Types.MapType, key: ZoneValue, cells: CellA
   }
 }
 
-/** Adds the text at a path in JSON, or null if the JSON has none. */
-private final class TextOfJsonAdder(path: JsonPath, cells: CellAdder) {
-  private val text = TextOfJson.of(path)
+/** Adds the value at a path within a value, or null if there is none. */
+private final class ValueAtPathAdder(path: ValuePath, cells: CellAdder) {
+  private val (wholeType, read) = ValueAtPath.of(path)
   private val found = new GenericInternalRow(1)
+  private var hasFailed = false
 
-  def add(row: SpecializedGetters, ordinal: Int): Unit = {
-    found.update(0, row.getUTF8String(ordinal))
-    found.update(0, text.eval(found))
-    if (found.isNullAt(0)) cells.addNull() else cells.add(found, 0)
+  def add(row: SpecializedGetters, ordinal: Int): Unit = if (!hasFailed) {
+    try {
+      found.update(0, read(row.get(ordinal, wholeType)))
+      if (found.isNullAt(0)) cells.addNull() else cells.add(found, 0)
+    } catch {
+      case NonFatal(_) =>
+        hasFailed = true
+        cells.addFailure()
+    }
   }
 }
 
@@ -147,6 +155,8 @@ private final class TextOfJsonAdder(path: JsonPath, cells: CellAdder) {
 private[zonemap] final class CellAdder(columnType: ColumnType, builder: FactBuilder) {
 
   def addNull(): Unit = builder.addNull()
+
+  def addFailure(): Unit = builder.addFailure()
 
   /** Adds a value that is not null. */
   def add(row: SpecializedGetters, ordinal: Int): Unit =

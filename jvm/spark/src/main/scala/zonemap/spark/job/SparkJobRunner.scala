@@ -12,7 +12,7 @@ import zonemap.iceberg.convert.PartitionTuples
 import zonemap.iceberg.evidence.{FooterFindings, FooterTask, FooterTaskRunner}
 import zonemap.iceberg.fact.{FactTask, FactTaskRunner}
 import zonemap.iceberg.store.{IndexStore, StoreAccess}
-import zonemap.spark.expression.TextOfJson
+import zonemap.spark.expression.ValueAtPath
 
 /**
  * Runs the tasks of a build as a Spark job, with one Spark task for each segment. The driver runs builds of a single
@@ -38,7 +38,7 @@ private[zonemap] final class SparkJobRunner(spark: SparkSession, table: Table)
       }.map(SparkJobRunner.fromBytes[SegmentRef])
     }
 
-  override def evaluator: Option[String] = Some(TextOfJson.Evaluator)
+  override def evaluator: Option[String] = Some(ValueAtPath.Evaluator)
 
   /** Runs even a single task as a Spark job if possible, because the task reads data files. */
   override def build(tasks: Seq[FactTask], store: IndexStore): Seq[FactRef] =

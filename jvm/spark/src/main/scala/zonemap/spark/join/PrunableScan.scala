@@ -14,7 +14,7 @@ import zonemap.spark.scan._
 
 /** A planned scan from which join keys may prune files. Its files and its columns are those of its own plan. */
 private[join] final class PrunableScan(relation: DataSourceV2Relation, val tableName: String, planned: PlannedScan) {
-  private val columns = new SchemaColumns(relation, planned.columns)
+  private val columns = new SchemaColumns(relation, planned.columns, planned.files.trust.facts.kindsOf)
 
   /** The files that the scan was planned with. */
   def files: FileSet = planned.files

@@ -128,7 +128,7 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
       hits <- hitsIfWorthwhile(found.files, own.column, build)
       values <- keysOfPlan(range.over(key), BuildKey(build, Seq(range.ofRow), 0))
       wrapped <- KeyFilteredScan
-        .over(scan.scan, found, EstimatedKey(ranges, Some(hits)))
+        .over(scan.scan, found, EstimatedKey(ranges, hits))
         .toRight(JoinNotTried("Iceberg's scan is of another kind"))
     } yield Filter(values, scan.copy(scan = wrapped))
 
@@ -215,7 +215,7 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
         hits <- hitsIfWorthwhile(found.files, own.column, build)
         keys <- keysOf(key, of)
         wrapped <- KeyFilteredScan
-          .over(scan.scan, found, EstimatedKey(own, Some(hits)))
+          .over(scan.scan, found, EstimatedKey(own, hits))
           .toRight(JoinNotTried("Iceberg's scan is of another kind"))
       } yield Filter(keys, scan.copy(scan = wrapped))
 
@@ -293,17 +293,22 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
       case _                        => false
     }
 
-  /** An estimate of the share of the files that hold one key, if pruning by the keys is likely to save time. */
+  /**
+   * An estimate of the share of the files that hold one key, if pruning by the keys is likely to save time. `None` if
+   * facts find the files of a key, and nothing estimates how many they are.
+   */
   private def hitsIfWorthwhile(
       files: FileSet,
       column: ColumnRef,
-      build: LogicalPlan): Either[OperatorReason, Double] = {
+      build: LogicalPlan): Either[OperatorReason, Option[Double]] = {
     val few = BigInt(FewKeysAFile) * files.count.max(FewKeys / FewKeysAFile)
     lazy val rows = rowsAtMost(build)
     if (files.count <= 1) Left(JoinOneFile)
     else if (!isFiltered(build) && !rows.exists(_ <= few))
       Left(JoinManyKeys(column.name, rows.fold("an unknown number of rows")(n => s"up to $n rows")))
-    else Some(files.averageHits(column)).filter(_ <= MaxAverageHits).toRight(inMostFiles(files, column))
+    else if (files.isKnownByHashesOnly(column)) Right(None)
+    else
+      Option(files.averageHits(column)).filter(_ <= MaxAverageHits).map(Some(_)).toRight(inMostFiles(files, column))
   }
 
   /** The reason why a key may be in most files. */

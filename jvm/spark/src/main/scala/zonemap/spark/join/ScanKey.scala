@@ -5,10 +5,11 @@ import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression
 import org.apache.spark.sql.types.DataType
 
 import zonemap.core.predicate._
-import zonemap.spark.expression.{Bare, CatalystValues, ColumnResolver, Encoded, ExpressionSql, ExpressionTranslator}
+import zonemap.spark.expression._
 
 /**
- * A join key of a scan: a column, or an expression of one column. SOUNDNESS, S116.
+ * A join key of a scan: a column, or an expression of one column; a value at a path is a column if the index has facts
+ * of it. SOUNDNESS, S116.
  *
  * @param expression the key as Spark's plan has it
  * @param column the column whose bounds limit the key
@@ -21,8 +22,9 @@ private[zonemap] final class ScanKey private (
     extends RuntimeKey {
 
   private val isColumn: Boolean = tested match {
-    case Bare(_) => true
-    case _       => false
+    case Bare(_)           => true
+    case ValueAtPath(_, _) => columns.column(tested).isDefined
+    case _                 => false
   }
 
   /** The key for people: the name of the column, or the expression as SQL. */
@@ -76,8 +78,18 @@ private[join] object ScanKey {
   /** Returns the key, if it is an expression of one column that the index knows. */
   def of(key: Expression, columns: ColumnResolver): Option[ScanKey] = {
     val tested = Column.within(key)
-    val sources = tested.collect { case Bare(source) => columns.column(source) }.flatten.distinct
-    Some(sources).collect { case Seq(column) if key.references.size == 1 => new ScanKey(key, tested, column, columns) }
+    Some(sources(tested, columns).distinct).collect {
+      case Seq(column) if key.references.size == 1 => new ScanKey(key, tested, column, columns)
+    }
+  }
+
+  private def sources(tested: Expression, columns: ColumnResolver): Seq[ColumnRef] = {
+    def within: Seq[ColumnRef] = tested.children.flatMap(sources(_, columns))
+    tested match {
+      case Bare(_)           => columns.column(tested).toSeq
+      case ValueAtPath(_, _) => columns.column(tested).fold(within)(Seq(_))
+      case _                 => within
+    }
   }
 
   private def sample(dataType: DataType): Encoded = CatalystValues.encode(dataType, Literal.default(dataType).value)

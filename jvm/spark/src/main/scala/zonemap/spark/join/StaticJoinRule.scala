@@ -142,5 +142,6 @@ private[zonemap] object StaticJoinRule extends Rule[LogicalPlan] with PredicateH
 
   /** True if values of the key probably prune so many files that rows of the other side are worth a read. */
   private def isWorthRows(files: FileSet, key: ScanKey): Boolean =
-    files.count >= FilesForRows && files.averageHits(key.column) <= MaxAverageHits
+    files.count >= FilesForRows &&
+      (files.averageHits(key.column) <= MaxAverageHits || files.isKnownByHashesOnly(key.column))
 }

@@ -9,7 +9,7 @@ import zonemap.core.version.FactRef
 import zonemap.iceberg.admin.{BuildResult, ColumnChange, IndexAdmin, IndexStatus, LevelMerge, Prewarm => UpkeepPrewarm}
 import zonemap.iceberg.evidence.{EvidenceBuild, FooterBudget, FootersLeft}
 import zonemap.iceberg.fact.{FactBuild, FactLimit, FactRequest, FactResult}
-import zonemap.spark.expression.TextOfJson.{Evaluator => JsonEvaluator}
+import zonemap.spark.expression.ValueAtPath
 import zonemap.spark.job.SparkJobRunner
 import zonemap.spark.scan.SparkProcess
 import zonemap.spark.table.IcebergTables
@@ -310,7 +310,7 @@ private[zonemap] final class Procedures(process: SparkProcess) {
       case "" => new IndexAdmin(index).drop(iceberg, process.settings(spark), dryRun).map(Seq[Any](_, !dryRun))
       case facts =>
         val requests =
-          Option.when(!facts.equalsIgnoreCase("all"))(FactRequest.parse(facts, iceberg, Some(JsonEvaluator)))
+          Option.when(!facts.equalsIgnoreCase("all"))(FactRequest.parse(facts, iceberg, Some(ValueAtPath.Evaluator)))
         def isDropped(ref: FactRef) = requests.forall(FactBuild.areCalled(_)(ref))
         new FactBuild(index).drop(iceberg, process.settings(spark), dryRun)(isDropped).map(Seq[Any](_, false))
     }
@@ -327,7 +327,7 @@ private[zonemap] final class Procedures(process: SparkProcess) {
       columns: Seq[String],
       limit: Option[FactLimit]): (BuildResult, Seq[FactResult]) = {
     val isNone = facts.equalsIgnoreCase("none")
-    val requests = if (facts.isEmpty || isNone) Nil else FactRequest.parse(facts, iceberg, Some(JsonEvaluator))
+    val requests = if (facts.isEmpty || isNone) Nil else FactRequest.parse(facts, iceberg, Some(ValueAtPath.Evaluator))
     val choice = Option.when(columns.nonEmpty)(ColumnChange.parse(columns, iceberg))
     val (admin, build) = (new IndexAdmin(index), new FactBuild(index))
     val built = choice.zip(limit) match {

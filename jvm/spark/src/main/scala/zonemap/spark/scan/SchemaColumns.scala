@@ -11,13 +11,13 @@ import org.apache.spark.sql.types._
 import zonemap.core.fact.FactKind
 import zonemap.core.predicate.{ColumnId, ColumnRef, Evaluated, Predicate, True}
 import zonemap.core.value.{ColumnType, DecimalType => ZoneDecimal, StringType => ZoneString, ZoneValue}
-import zonemap.iceberg.convert.{ColumnNames, IcebergValues, JsonPath}
-import zonemap.spark.expression.{CatalystCondition, ColumnResolver, ElementOf, EvaluationBudget, MapEntry, TextOfJson}
+import zonemap.iceberg.convert.{ColumnNames, IcebergValues, JsonPath, ValuePath, VariantPath}
+import zonemap.spark.expression.{CatalystCondition, ColumnResolver, ElementOf, EvaluationBudget, MapEntry, ValueAtPath}
 
 /**
- * Resolves columns, fields of structs, elements, values of single map keys, and texts at paths in JSON to columns of the
- * index. It finds them by name in the schema that the relation was resolved with. Elements, values of a map key and
- * texts in JSON are resolved only if the index has facts of them.
+ * Resolves columns, fields of structs, elements, values of single map keys, and values at paths in JSON and variants to
+ * columns of the index. It finds them by name in the schema that the relation was resolved with. Elements, values of a
+ * map key and values at a path are resolved only if the index has facts of them.
  *
  * @param factsOf returns the kinds of facts that the index has of a column
  * @param canEvaluate true if the index knows enough of some files to evaluate a condition on them
@@ -38,8 +38,8 @@ private[zonemap] final class SchemaColumns(
 
   override def column(expression: Expression): Option[ColumnRef] =
     expression match {
-      case MapEntry(map, key)     => ofKey(map, key, expression.dataType)
-      case TextOfJson(json, path) => ofPath(json, path)
+      case MapEntry(map, key)       => ofKey(map, key, expression.dataType)
+      case ValueAtPath(whole, path) => ofPath(whole, path)
       case _ =>
         for {
           (field, name) <- find(expression)
@@ -66,12 +66,18 @@ private[zonemap] final class SchemaColumns(
       if shares(columnType, dataType) && factsOf(id).nonEmpty
     } yield ColumnRef(id.fieldId, columnType, ColumnNames.of(schema, id), id.mapKey)
 
-  private def ofPath(json: Expression, path: JsonPath): Option[ColumnRef] =
+  private def ofPath(whole: Expression, path: ValuePath): Option[ColumnRef] =
     for {
-      (field, _) <- find(json)
+      (field, _) <- find(whole)
       id = ColumnId(field.fieldId, Some(path.key))
       if factsOf(id).nonEmpty
-    } yield ColumnRef(id.fieldId, ZoneString, ColumnNames.of(schema, id), id.mapKey)
+    } yield {
+      val columnType = path match {
+        case _: JsonPath          => ZoneString
+        case variant: VariantPath => variant.valueType
+      }
+      ColumnRef(id.fieldId, columnType, ColumnNames.of(schema, id), id.mapKey)
+    }
 
   /** Returns the schema field of a column, of a field within a struct or of an element, and its full name. */
   private def find(expression: Expression): Option[(NestedField, String)] =

@@ -72,7 +72,7 @@ class JsonPathTest extends SharedSession with Seeded {
   private def isExcluded(predicate: Predicate, kind: FactKind, documents: Seq[String]): Boolean = {
     val builder = FactBuilder.of(kind, documents.size.toLong, 20)
     documents.foreach { text =>
-      TextOfJson.of(Path).eval(row(text)) match {
+      ValueAtPath.of(Path)._2(UTF8String.fromString(text)) match {
         case null              => builder.addNull()
         case found: UTF8String => builder.add(BytesValue(found.getBytes))
         case other             => fail(s"$other")
@@ -97,7 +97,7 @@ class JsonPathTest extends SharedSession with Seeded {
 }
 
 private object JsonPathTest {
-  private val Path = JsonPath(TextOfJson.Evaluator, "$.a")
+  private val Path = JsonPath(ValueAtPath.Evaluator, "$.a")
 
   private val Words = Seq("'x'", "'y'", "'12'", "'1.5'", "''", "'z'", "'[1,\"x\"]'")
 
@@ -128,8 +128,8 @@ private object JsonPathTest {
     override def column(expression: Expression): Option[ColumnRef] =
       expression match {
         case a: AttributeReference => Some(ColumnRef(if (a.name == "s") 0 else 1, StringType, a.name))
-        case TextOfJson(a: AttributeReference, Path) if a.name == "s" => Some(OfPath)
-        case _                                                        => None
+        case ValueAtPath(a: AttributeReference, Path) if a.name == "s" => Some(OfPath)
+        case _                                                         => None
       }
 
     override def evaluated(condition: Expression): Predicate =

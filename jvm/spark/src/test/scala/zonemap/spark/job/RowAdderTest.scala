@@ -5,6 +5,7 @@ import org.apache.iceberg.Schema
 import org.apache.iceberg.types.Types
 import org.apache.iceberg.types.Types.NestedField.optional
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.variant.VariantExpressionEvalUtils
 import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, GenericArrayData}
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
@@ -13,8 +14,8 @@ import zonemap.core.fact.{FactBuilder, FactFile, FactKey, FactKind, KnownValues}
 import zonemap.core.io.ByteSource
 import zonemap.core.predicate.ColumnId
 import zonemap.core.value.{ColumnType, IntType, LongType, StringType, ZoneValue, ZoneValues}
-import zonemap.iceberg.convert.JsonPath
-import zonemap.spark.expression.TextOfJson
+import zonemap.iceberg.convert.{JsonPath, VariantPath}
+import zonemap.spark.expression.ValueAtPath
 
 /** The cells of rows with maps and lists that are added to a fact (S88, S89, S157). */
 class RowAdderTest extends AnyFunSuite {
@@ -88,7 +89,7 @@ class RowAdderTest extends AnyFunSuite {
 
   test("the text at a path of JSON is what Spark returns; null if there is none, and of another Spark it is refused") {
     val lines = new Schema(optional(1, "j", Types.StringType.get()))
-    def ofPath(path: String, evaluator: String = TextOfJson.Evaluator)(rows: Any*) = {
+    def ofPath(path: String, evaluator: String = ValueAtPath.Evaluator)(rows: Any*) = {
       val column = ColumnId(1, Some(JsonPath(evaluator, path).key))
       toldOf(lines, column, StringType, rows.map(InternalRow(_)))
     }
@@ -99,6 +100,40 @@ class RowAdderTest extends AnyFunSuite {
     assert(ofPath("$.a.b")(null, text("{"), text(""), text("""{"a": 1}""")) == ((Set.empty, true)))
     assert(ofPath("no path")(rows: _*) == ((Set.empty, true)))
     assert(intercept[IllegalArgumentException](ofPath("$.a", "4.1.0")(rows: _*)).getMessage.contains("4.1.0"))
+  }
+
+  test("the value at a path of variants is what Spark returns; a file with a row that fails has no fact") {
+    val variants = new Schema(optional(1, "v", Types.VariantType.get))
+    def ofPath(path: String, valueType: ColumnType)(documents: String*): FactBuilder = {
+      val at = VariantPath(ValueAtPath.Evaluator, path, valueType)
+      val builder = FactBuilder.of(FactKind.Values, documents.size.toLong, 100)
+      val adder = RowAdder.of(variants, ColumnId(1, Some(at.key)), new CellAdder(valueType, builder))
+      documents.foreach { document =>
+        val whole =
+          if (document == null) null
+          else VariantExpressionEvalUtils.parseJson(UTF8String.fromString(document), false, true)
+        adder.add(InternalRow(whole))
+      }
+      builder
+    }
+    def valuesOf(builder: FactBuilder): (Set[ZoneValue], Boolean) = {
+      val key = FactKey.of("f", 1)
+      val bytes = FactFile.encode(FactKind.Values, ColumnId(1), LongType, Seq(key -> builder.result()))
+      FactFile.open(ByteSource.ofBytes(bytes)).find(key) match {
+        case Some(known: KnownValues) => (known.values.iterator.toSet, known.hasNulls)
+        case other                    => fail(s"$other")
+      }
+    }
+    val documents = Seq("""{"a": 7}""", """{"a": "8"}""", """{"a": 9.4}""", """{"b": 1}""", """{"a": null}""", null)
+    assert(valuesOf(ofPath("$.a", LongType)(documents: _*)) == ((longs(7, 8, 9), true)))
+    assert(valuesOf(ofPath("$.a", LongType)(documents.take(3): _*)) == ((longs(7, 8, 9), false)))
+    for (failing <- Seq("""{"a": "x"}""", """{"a": {}}""", """{"a": 1e300}"""))
+      assert(ofPath("$.a", LongType)(documents :+ failing: _*).result().isEmpty, failing)
+    // their texts depend on the version of Java, or can have dates within
+    for (unsteady <- Seq("""{"a": 1e300}""", """{"a": {"b": 1}}""", """{"a": [1]}"""))
+      assert(ofPath("$.a", StringType)(documents :+ unsteady: _*).result().isEmpty, unsteady)
+    assert(ofPath("$.a", StringType)(documents :+ """{"a": true}""": _*).result().nonEmpty)
+    assert(ofPath("no path", LongType)(documents: _*).result().isEmpty)
   }
 
   test("whole numbers as keys, in a map of a struct") {
