@@ -34,6 +34,12 @@ final private[zonemap] class FactFile private (
     if (row >= 0) body.find(row) else None
   }
 
+  /** The bits of a hash in an index of keys: only files of one number are joined. 0 for other kinds. */
+  def hashBits: Int = body match {
+    case blocks: KeyBlocks => blocks.hashBits
+    case _                 => 0
+  }
+
   /** The index of keys that all facts of the file share; None for other kinds. */
   def keyIndex: Option[KeyIndex] = Some(body).collect { case index: KeyIndex => index }
 
@@ -54,6 +60,9 @@ private[zonemap] object FactFile {
 
   /** The version of facts that data files share. */
   private val Shared = 3
+
+  /** The version of keys with fewer bits of a hash than the version before has. */
+  private val Narrow = 4
   private val NoKey = 0
   private val LongKey = 1
   private val BytesKey = 2
@@ -100,12 +109,13 @@ private[zonemap] object FactFile {
 
   /**
    * Joins fact files of one kind about one column of one type, without data files that are not in `live`. Of a data file
-   * in several of them, one fact is taken.
+   * in several of them, one fact is taken. Files of keys have one number of bits.
    *
    * @param mostRetained keys of more bytes are read twice, and are never all in memory
    */
   def join(files: Seq[FactFile], live: Set[FactKey], mostRetained: Long = MostRetained): Encoded = {
     val first = files.head
+    require(files.forall(_.hashBits == first.hashBits), "Keys of different widths cannot be joined.")
     val rows = for {
       file <- files
       row <- file.keys.indices
@@ -116,7 +126,7 @@ private[zonemap] object FactFile {
     first.kind match {
       case FactKind.Keys =>
         val hasFact = chosen.iterator.map { case (_, file, row) => file.body.bytesOf(row) > 0 }.toArray
-        val keys = new KeysToWrite(chosen.map(_._1), hasFact, mostRetained, () => pairs(files, chosen))
+        val keys = new KeysToWrite(chosen.map(_._1), hasFact, first.hashBits, mostRetained, () => pairs(files, chosen))
         ofKeys(first.column, first.columnType, keys, chosen.size, hasFact.count(identity))
       case _ =>
         val stored = chosen.collect { case (key, Entries(entries), row) => key -> entries.stored(row) }
@@ -165,7 +175,7 @@ private[zonemap] object FactFile {
 
   /** The content hash is of the head, which has the checksum of each block: the blocks are not all in memory. */
   private def ofKeys(column: ColumnId, columnType: ColumnType, keys: KeysToWrite, files: Int, facts: Int): Encoded = {
-    val front = head(FactKind.Keys, column, columnType)(_.raw(keys.head): Unit)
+    val front = head(FactKind.Keys, column, columnType, keys.hashBits)(_.raw(keys.head): Unit)
     new Encoded(
       files,
       facts,
@@ -178,12 +188,17 @@ private[zonemap] object FactFile {
   }
 
   /** All that is in front of the data. */
-  private def head(kind: FactKind, column: ColumnId, columnType: ColumnType)(writeHead: Output => Unit): Array[Byte] = {
-    val version = if (kind == FactKind.Keys) Shared else if (isPlain(kind, column)) Plain else WithKeys
+  private def head(kind: FactKind, column: ColumnId, columnType: ColumnType, hashBits: Int = 0)(
+      writeHead: Output => Unit): Array[Byte] = {
+    val version =
+      if (kind == FactKind.Keys) { if (hashBits < KeyPair.HashBits) Narrow else Shared }
+      else if (isPlain(kind, column)) Plain
+      else WithKeys
     val head = new Output
     head.byte(kind.code).int(column.fieldId)
     if (version != Plain) writeMapKey(head, column.mapKey)
     head.text(columnType.text)
+    if (version == Narrow) head.byte(hashBits)
     writeHead(head)
     val bytes = head.toBytes
     val out = new Output(FixedBytes + bytes.length)
@@ -205,8 +220,8 @@ private[zonemap] object FactFile {
     val fixed = new Input(start.slice(0, FixedBytes).order(ByteOrder.LITTLE_ENDIAN))
     if (!fixed.raw(Magic.length).sameElements(Magic)) Input.damaged("not a zonemap fact file")
     val version = fixed.short()
-    if (version < Plain || version > Shared)
-      throw new CorruptIndexException(s"unsupported format version $version (this release reads $Plain to $Shared)")
+    if (version < Plain || version > Narrow)
+      throw new CorruptIndexException(s"unsupported format version $version (this release reads $Plain to $Narrow)")
     val length = fixed.int()
     val crc = fixed.int()
     if (length < 0 || length > source.sizeBytes - FixedBytes) Input.damaged("the file is cut off")
@@ -243,8 +258,9 @@ private[zonemap] object FactFile {
     val text = in.text()
     val columnType = ColumnType.parse(text).getOrElse(Input.damaged(s"a column of type '$text'"))
     val (keys, body) = kind match {
-      case FactKind.Keys => KeyBlocks.read(source, in, columnType, dataStart)
-      case _             => FactEntries.read(source, in, kind, columnType, dataStart)
+      case FactKind.Keys =>
+        KeyBlocks.read(source, in, columnType, if (version == Narrow) in.byte() else KeyPair.HashBits, dataStart)
+      case _ => FactEntries.read(source, in, kind, columnType, dataStart)
     }
     (1 until keys.length).foreach(row => if (keys(row) <= keys(row - 1)) Input.damaged("keys out of order"))
     in.end("the head")

@@ -12,14 +12,24 @@ import zonemap.core.io.{Input, Output}
  */
 private[fact] object KeyPair {
 
-  /**
-   * Of a key that no file holds, a share of `keys of a file / 2^36` of the files is kept: 10^-5 at 687,000 keys a file,
-   * and one at 68,700 million. One width for all files makes joining them a merge of sorted pairs.
-   */
+  /** The most bits of a hash. */
   val HashBits = 36
   val OrdinalBits = 27
 
-  def hash(of: Long): Long = of >>> (java.lang.Long.SIZE - HashBits)
+  /** Few widths, because only files of one width are joined: that is a merge of sorted pairs. */
+  private val Widths = Seq(24, 28, 32, HashBits)
+
+  /** The most files, as a share of all, that are kept for a key that none holds. */
+  private val MostShare = 1e-5
+
+  /**
+   * The bits that hashes need in an index whose data files have at most so many keys: of a key that no file holds, a
+   * share of `keys / 2^bits` of the files is kept. Beyond 687,000 keys a file it is more than [[MostShare]].
+   */
+  def bitsFor(keys: Int): Int = Widths.find(bits => keys <= MostShare * (1L << bits)).getOrElse(HashBits)
+
+  /** The first bits of a hash of 64 bits. */
+  def hash(of: Long, bits: Int): Long = of >>> (java.lang.Long.SIZE - bits)
   def of(hash: Long, ordinal: Int): Long = hash << OrdinalBits | ordinal.toLong
   def hashOf(pair: Long): Long = pair >>> OrdinalBits
   def ordinalOf(pair: Long): Int = (pair & (1L << OrdinalBits) - 1).toInt

@@ -11,6 +11,7 @@ import zonemap.core.value.ColumnType
  * The keys of many data files as one list of pairs (hash, ordinal of the file), sorted by hash, in blocks: a look-up
  * reads one block. The directory is in memory. Thread-safe.
  *
+ * @param hashBits the bits of a hash
  * @param pairsOfFile the number of keys of each data file; [[KeyBlocks.NoFact]] without a fact
  * @param firstHashes the first hash of each block; no two blocks share a hash
  * @param starts the position of each block in the source, and the end of the last one
@@ -18,6 +19,7 @@ import zonemap.core.value.ColumnType
 final private[fact] class KeyBlocks(
     source: ByteSource,
     columnType: ColumnType,
+    val hashBits: Int,
     pairsOfFile: Array[Int],
     firstHashes: Array[Long],
     starts: Array[Long],
@@ -39,7 +41,7 @@ final private[fact] class KeyBlocks(
       firstHashes.length * (2 * java.lang.Long.BYTES + Integer.BYTES)
 
   override def holding(hashes: Array[Long]): Option[BitSet] = {
-    val sought = hashes.map(KeyPair.hash).distinct.sorted
+    val sought = hashes.map(KeyPair.hash(_, hashBits)).distinct.sorted
     val blocks = sought.map(blockOf)
     val needed = blocks.distinct.filter(_ >= 0)
     if (needed.length > 1) source.prefetch(needed.toSeq.map(range))
@@ -137,7 +139,13 @@ private[fact] object KeyBlocks {
     8 + FileBytes.toLong * files + BlockBytes * (fileBytes / LeastBlock + 1)
 
   /** Reads the rest of the head: data files, then blocks. */
-  def read(source: ByteSource, in: Input, columnType: ColumnType, dataStart: Long): (Array[FactKey], KeyBlocks) = {
+  def read(
+      source: ByteSource,
+      in: Input,
+      columnType: ColumnType,
+      hashBits: Int,
+      dataStart: Long): (Array[FactKey], KeyBlocks) = {
+    if (hashBits < 1 || hashBits > KeyPair.HashBits) Input.damaged(s"hashes of $hashBits bits")
     val files = in.checked(in.int(), FileBytes)
     if (files >>> KeyPair.OrdinalBits != 0) Input.damaged(s"$files data files")
     val keys = new Array[FactKey](files)
@@ -161,6 +169,6 @@ private[fact] object KeyBlocks {
       checksums(block) = in.int()
     }
     if (starts(blocks) > source.sizeBytes) Input.damaged("the file is cut off")
-    (keys, new KeyBlocks(source, columnType, pairsOfFile, firstHashes, starts, checksums))
+    (keys, new KeyBlocks(source, columnType, hashBits, pairsOfFile, firstHashes, starts, checksums))
   }
 }

@@ -60,11 +60,13 @@ final private class KeyBlocksWriter(hasFact: Array[Boolean], write: Array[Byte] 
  * blocks of more than `mostRetained` bytes are made twice, and memory never has all of them.
  *
  * @param keys the data files in the order of their ordinals
+ * @param hashBits the bits of a hash
  * @param pairs returns the same pairs, in order, at each call
  */
 final private[fact] class KeysToWrite(
     keys: Seq[FactKey],
     hasFact: Array[Boolean],
+    val hashBits: Int,
     mostRetained: Long,
     pairs: () => PrimitiveIterator.OfLong) {
   private var retained = Vector.empty[Array[Byte]]
@@ -94,12 +96,14 @@ private[fact] object KeysToWrite {
 
   /** @param facts the data files in order, with the results of builders */
   def ofBuilt(facts: Seq[(FactKey, Array[Byte])]): KeysToWrite = {
-    val pairs = Array.concat(facts.zipWithIndex.map { case ((_, bytes), ordinal) =>
-      KeysBuilder.hashes(bytes).map(KeyPair.of(_, ordinal))
+    val hashes = facts.map { case (_, bytes) => KeysBuilder.hashes(bytes) }
+    val bits = KeyPair.bitsFor(hashes.foldLeft(0)(_ max _.length))
+    val pairs = Array.concat(hashes.zipWithIndex.map { case (ofFile, ordinal) =>
+      ofFile.map(hash => KeyPair.of(hash >>> (KeyPair.HashBits - bits), ordinal))
     }: _*)
     Arrays.sort(pairs)
     val hasFact = facts.iterator.map(_._2.nonEmpty).toArray
-    new KeysToWrite(facts.map(_._1), hasFact, Long.MaxValue, () => Arrays.stream(pairs).iterator())
+    new KeysToWrite(facts.map(_._1), hasFact, bits, Long.MaxValue, () => Arrays.stream(pairs).iterator())
   }
 
   /** Merges sorted streams. */

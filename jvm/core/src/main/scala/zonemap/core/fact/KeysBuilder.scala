@@ -18,7 +18,7 @@ final private[fact] class KeysBuilder extends FactBuilder {
   override def add(value: ZoneValue): Unit = if (!givenUp) {
     if (size == hashes.length) makeRoom()
     if (!givenUp) {
-      hashes(size) = KeyPair.hash(FactHashes.ofValue(value))
+      hashes(size) = KeyPair.hash(FactHashes.ofValue(value), KeyPair.HashBits)
       size += 1
     }
   }

@@ -281,7 +281,8 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
       store: IndexStore): Seq[FactRef] = {
     // a column that was promoted has facts stored in two types
     val (same, others) = files.partition(_._2.columnType == request.columnType)
-    others.map(_._1) ++ FactJoins.groups(request.kind, same)(_._1.sizeBytes).map {
+    val ofOneWidth = same.groupBy(_._2.hashBits).values.toSeq
+    others.map(_._1) ++ ofOneWidth.flatMap(FactJoins.groups(request.kind, _)(_._1.sizeBytes)).map {
       case Seq((ref, _)) => ref
       case group         => FactTask.store(request, FactFile.join(group.map(_._2), live), store)
     }
