@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 import zonemap
 from demo.compare import compare, planning_ms, query_ms
 from demo.queries import Query
-from pruning import commands, everywhere, lake, migrated, oracle
+from pruning import commands, everywhere, lake, migrated, oracle, sources
 from pruning.cases import FACTS, Case, cases, cases_with_facts
 
 
@@ -31,11 +31,12 @@ def main(folder: Path, result: Path, iceberg: str, *, quick: bool) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     spark = session.start("pruning", folder, iceberg, "4g")
     lake.write(spark)
-    tables = [lake.EVENTS, lake.SHUFFLED, lake.CAMPAIGNS, lake.DEVICES]
+    tables = [lake.EVENTS, lake.SHUFFLED, lake.CAMPAIGNS, lake.DEVICES, lake.MARKS]
     for table in tables:
         zonemap.Index(spark, table).build()
     oracle.prepare(spark, tables[:2])
-    rows = [_measure(spark, case) for case in _chosen(cases(), quick=quick)]
+    sources.write(spark, folder / "sources")
+    rows = [_measure(spark, case) for case in _chosen(cases() + sources.cases(), quick=quick)]
     migrated.write(spark, folder / "migrated")
     imported = migrated.measure(spark)
     for table, facts in FACTS.items():

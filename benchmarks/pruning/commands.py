@@ -42,11 +42,20 @@ class Command:
 
 
 _MERGE = accounts.MERGE.format(target=TARGET, keys=KEYS)
+_DEDUPLICATED = accounts.MERGE.format(
+    target=TARGET,
+    keys="(SELECT id, balance, owner FROM (SELECT *, row_number() OVER (PARTITION BY id ORDER BY balance) AS r "
+    f"FROM {KEYS}) WHERE r = 1)",
+)
+_CACHED = "cached_changes"
+_FROM_CACHE = accounts.MERGE.format(target=TARGET, keys=_CACHED)
 _DELETE = f"DELETE FROM {TARGET} WHERE id IN (SELECT id FROM {KEYS})"
 
 COMMANDS = [
     Command("MERGE, copy-on-write", "copy-on-write", _MERGE),
     Command("MERGE, merge-on-read", "merge-on-read", _MERGE),
+    Command("MERGE, row_number() = 1", "merge-on-read", _DEDUPLICATED),
+    Command("MERGE, cached source", "merge-on-read", _FROM_CACHE),
     Command("DELETE, copy-on-write", "copy-on-write", _DELETE),
     Command("DELETE, merge-on-read", "merge-on-read", _DELETE),
 ]
@@ -57,6 +66,7 @@ def write(spark: SparkSession) -> None:
     rows = FILES * ROWS_PER_FILE
     step = rows // (CHANGES - 2)
     accounts.write(spark, TARGET, KEYS, files=FILES, rows=rows, step=step, changes=CHANGES)
+    spark.sql(f"CACHE TABLE {_CACHED} AS SELECT * FROM {KEYS}")
 
 
 def measure(spark: SparkSession) -> list[dict[str, Any]]:

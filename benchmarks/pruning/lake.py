@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables: events in time order as a stream writes them, the same rows shuffled, and two dimension tables."""
+"""The tables: events in time order as a stream writes them, the same rows shuffled, and three small tables."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ EVENTS = "lake.db.events"
 SHUFFLED = "lake.db.shuffled"
 CAMPAIGNS = "lake.db.campaigns"
 DEVICES = "lake.db.devices"
+MARKS = "lake.db.marks"
 
 FILES = 256
 ROWS_PER_FILE = 400
@@ -20,7 +21,8 @@ _ROWS = FILES * ROWS_PER_FILE
 
 COLUMNS = """
   id BIGINT, ts TIMESTAMP, day DATE, finished TIMESTAMP, user BIGINT, device BIGINT, campaign INT, price DOUBLE,
-  quantity INT, code STRING, url STRING, note STRING, tags MAP<STRING, STRING>, place STRUCT<zone: INT, city: STRING>"""
+  quantity INT, code STRING, url STRING, note STRING, tags MAP<STRING, STRING>, place STRUCT<zone: INT, city: STRING>,
+  items ARRAY<INT>, payload STRING"""
 
 # The rows cover two years in time order; a file covers almost three days. `campaign` and `device` grow with time, with
 # overlapping ranges; `user` is spread over all files; every 100th event takes weeks to finish; one note in 10,000 is an
@@ -40,6 +42,8 @@ _SELECT = (
     "IF(pmod(hash(id, 5), 10000) = 0, 'error: card declined', concat('ok ', hash(id, 6))) AS note",
     "map('type', IF(id DIV 5000 = 3, 'refund', 'sale'), 'app', concat('app', pmod(hash(id, 7), 40))) AS tags",
     "named_struct('zone', CAST(id DIV 4000 AS INT), 'city', concat('city', pmod(hash(id, 8), 300))) AS place",
+    "array(CAST(1000 + id DIV 4000 AS INT), CAST(pmod(hash(id, 9), 30) AS INT)) AS items",
+    "to_json(named_struct('user', pmod(hash(id), 1000000), 'kind', IF(id DIV 5000 = 3, 'refund', 'sale'))) AS payload",
 )
 _PROPERTIES = "TBLPROPERTIES ('format-version' = '2', 'write.distribution-mode' = 'none')"
 
@@ -63,4 +67,9 @@ def write(spark: SparkSession) -> None:
     spark.sql(
         f"CREATE TABLE {DEVICES} USING iceberg AS SELECT id AS device, concat('m', id DIV 16) AS model "
         f"FROM range({_ROWS // 64 + 128})"
+    )
+    spark.sql(
+        f"CREATE TABLE {MARKS} USING iceberg AS SELECT concat('k', id) AS kind, id * 1000 AS lo, id * 1000 + 20 AS hi, "
+        "string(id) AS code, timestamp_seconds(1704067200 + id * 604800) AS seen, "
+        "CAST(timestamp_seconds(1704067200 + id * 604800) AS DATE) AS day FROM range(100)"
     )

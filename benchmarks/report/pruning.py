@@ -32,7 +32,7 @@ def plot(document: dict[str, Any], path: Path) -> None:
 def section(document: dict[str, Any], image: str) -> str:
     rows = [
         (
-            f"{c['group']}: `{c['query'].replace('{t} ', '').replace('|', '&#124;')}`",
+            _label(c),
             c["stockFiles"],
             c["zonemapFiles"],
             c["boundsOracle"],
@@ -54,10 +54,15 @@ def section(document: dict[str, Any], image: str) -> str:
     )
 
 
+def _label(case: dict[str, Any]) -> str:
+    query = case["query"].replace("{t} ", "").replace("{n}", "events").replace("|", "&#124;")
+    return f"{case['group']}: `{query}`"
+
+
 def _migrated(document: dict[str, Any]) -> str:
     rows = [
         (
-            f"{c['group']}: `{c['query'].replace('{t} ', '').replace('|', '&#124;')}`",
+            _label(c),
             c["nativeFiles"],
             c["doubtfulFiles"],
             c["provenFiles"],

@@ -61,6 +61,12 @@ def _tpch(document: dict[str, Any]) -> Row:
     return f"bytes that {len(queries)} runs of TPC-H read", off, on, "GB"
 
 
+def _tpcds(document: dict[str, Any]) -> Row:
+    ordered = [row for row in document["statements"] if row["layout"] == "ordered"]
+    off, on = (sum(row[side]["cpuMillis"] for row in ordered) / 1000 for side in ("off", "on"))
+    return f"CPU time of the {len(ordered)} statements of TPC-DS, tables ordered by date", off, on, "s"
+
+
 def _stream(document: dict[str, Any]) -> Row:
     largest = document["sizes"][-1]
     what = f"query of the last minute beside a stream, {largest['files']:,} files"
@@ -95,6 +101,7 @@ ROWS: tuple[tuple[str, Callable[[dict[str, Any]], Row]], ...] = (
     ("dml", _turn("MERGE of 100 keys", "planning of a MERGE of 100 keys")),
     ("pruning", _pruning),
     ("tpch", _tpch),
+    ("tpcds", _tpcds),
     ("readers", _reader),
     ("serve", _served),
     ("load", _load),
