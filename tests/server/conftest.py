@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -23,9 +24,17 @@ STARTUP_SECONDS = 90
 class Server:
     """A running `zonemap serve`."""
 
-    def __init__(self, url: str, log: Path) -> None:
+    def __init__(self, url: str, log: Path, process: subprocess.Popen[bytes]) -> None:
         self.url = url
         self.log = log
+        self._process = process
+        self.is_killed = False
+
+    def kill(self) -> None:
+        """Ends the process at once, as the system does when memory is short."""
+        self.is_killed = True
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
 
     def send(
         self, method: str, path: str, body: object = None, headers: dict[str, str] | None = None
@@ -46,13 +55,13 @@ class Server:
 
 
 @contextmanager
-def serving(folder: Path, name: str, arguments: list[str], **environment: str) -> Iterator[Server]:
-    """Runs `zonemap serve` at a free port until the block ends; the JVM takes the place of the command."""
+def serving(folder: Path, name: str, arguments: list[str], port: int = 0, **environment: str) -> Iterator[Server]:
+    """Runs `zonemap serve` at a free or given port until the block ends; the JVM takes the place of the command."""
     log = folder / f"{name}.log"
     confs = {"spark.driver.extraJavaOptions": session.JVM_FLAGS, **session.quick_files()}
     confs["spark.jars"] = session.jar("sqlite-jdbc")
     words = [part for key, value in confs.items() for part in ("--conf", f"{key}={value}")]
-    command = ["zonemap", "serve", "--port", "0", "--iceberg", session.iceberg_jar(), *words, *arguments]
+    command = ["zonemap", "serve", "--port", str(port), "--iceberg", session.iceberg_jar(), *words, *arguments]
     kept = {key: os.environ.get(key) for key in environment}
     os.environ.update(environment)
     try:
@@ -65,9 +74,11 @@ def serving(folder: Path, name: str, arguments: list[str], **environment: str) -
         while "serves plans at " not in log.read_text():
             assert process.poll() is None and time.monotonic() < end, log.read_text()[-3000:]
             time.sleep(0.05)
-        yield Server(log.read_text().partition("serves plans at ")[2].split()[0], log)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(40) == 0
+        server = Server(log.read_text().partition("serves plans at ")[2].split()[0], log, process)
+        yield server
+        if not server.is_killed:
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(40) == 0
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)

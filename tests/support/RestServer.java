@@ -14,8 +14,8 @@ import org.sparkproject.jetty.servlet.ServletContextHandler;
 import org.sparkproject.jetty.servlet.ServletHolder;
 
 /**
- * Iceberg's own REST catalog (its test servlet and adapter) over a JDBC catalog, on a free port of the loopback.
- * Prints the port; ends when its stdin ends. Run as a source file: java -cp ... RestServer.java sqlite-url warehouse
+ * Iceberg's own REST catalog (its test servlet and adapter) over a JDBC catalog, on a free port of the loopback or
+ * the property "port". Prints the port; ends when its stdin ends. Run as a source file: java -cp ... RestServer.java sqlite-url warehouse
  * key=value..., with further properties of the JDBC catalog.
  */
 public final class RestServer {
@@ -32,10 +32,11 @@ public final class RestServer {
       String[] pair = arguments[i].split("=", 2);
       properties.put(pair[0], pair[1]);
     }
+    int port = Integer.parseInt(properties.getOrDefault("port", "0"));
     Catalog backend = CatalogUtil.buildIcebergCatalog("backend", properties, new Configuration());
     ServletContextHandler context = new ServletContextHandler(ServletContextHandler.NO_SESSIONS);
     context.addServlet(new ServletHolder(new RESTCatalogServlet(new RESTCatalogAdapter(backend))), "/*");
-    Server server = new Server(new InetSocketAddress("127.0.0.1", 0));
+    Server server = new Server(new InetSocketAddress("127.0.0.1", port));
     server.setHandler(context);
     server.start();
     output.println(((ServerConnector) server.getConnectors()[0]).getLocalPort());

@@ -4,17 +4,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import pyspark
-
 from support import session
 from support.s3 import TemporaryKeys
+from support.servers import java_server
 
 REST_JARS = (
     f"iceberg-core-{session.BUILT_AGAINST}.jar",
@@ -28,7 +24,6 @@ REST_JARS = (
     "caffeine-2.9.3.jar",
     "sqlite-jdbc-3.50.3.0.jar",
 )
-STARTUP_SECONDS = 90
 
 
 @contextmanager
@@ -37,39 +32,14 @@ def rest_server(
 ) -> Iterator[str]:
     """Runs Iceberg's REST catalog over a JDBC catalog in `folder`, on the loopback; yields its URL.
 
-    `properties` are further properties of the JDBC catalog, such as those of its FileIO.
+    `properties` are further properties of the JDBC catalog, such as those of its FileIO, and the `port`. A folder that
+    another server has left keeps its tables.
     """
     properties = properties or {}
-    folder.mkdir()
-    paths = [session.JARS / name for name in (*REST_JARS, *more_jars)]
-    missing = [str(path) for path in paths if not path.exists()]
-    assert not missing, f"Cannot start the REST catalog without {missing}. Run 'make jars'."
-    java = str(Path(os.environ["JAVA_HOME"]) / "bin" / "java") if "JAVA_HOME" in os.environ else "java"
-    class_path = os.pathsep.join([*map(str, paths), str(Path(pyspark.__file__).parent / "jars" / "*")])
-    command = [java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m", "-cp", class_path]
-    command += [
-        str(Path(__file__).with_name("RestServer.java")),
-        f"jdbc:sqlite:{folder / 'rest.db'}",
-        warehouse,
-        *(f"{key}={value}" for key, value in properties.items()),
-    ]
-    with (folder / "stderr").open("w") as errors:
-        server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
-    timer = threading.Timer(STARTUP_SECONDS, server.kill)
-    timer.start()
-    try:
-        port = server.stdout.readline().strip()
-        timer.cancel()
-        assert port, f"The REST catalog did not start:\n{(folder / 'stderr').read_text()[-3000:]}"
+    arguments = [f"jdbc:sqlite:{folder / 'rest.db'}", warehouse]
+    arguments += [f"{key}={value}" for key, value in properties.items()]
+    with java_server(folder, "RestServer.java", (*REST_JARS, *more_jars), arguments) as port:
         yield f"http://127.0.0.1:{port}"
-    finally:
-        timer.cancel()
-        server.stdin.close()
-        try:
-            server.wait(10)
-        except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait()
 
 
 class Vending:
