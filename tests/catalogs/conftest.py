@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from support import session
 from support.rest import rest_server
+from support.servers import java_server
+
+HDFS_JARS = ("hadoop-client-minicluster-3.4.2.jar", "mockito-core-4.11.0.jar")
 
 
 @pytest.fixture(scope="session")
@@ -26,8 +29,16 @@ def sqlite(base: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def catalogs(base: Path, rest_url: str, sqlite: Path) -> Iterator[object]:
-    """The session: hadoop `lake`, JDBC `jdbc`, `rest`, Hive `hive`, and Spark's own catalog with Iceberg support."""
+def hdfs_url(base: Path) -> Iterator[str]:
+    """Runs HDFS as a separate process on the loopback interface."""
+    folder = base / "hdfs"
+    with java_server(folder, "HdfsServer.java", HDFS_JARS, [str(folder / "nodes")]) as port:
+        yield f"hdfs://127.0.0.1:{port}"
+
+
+@pytest.fixture(scope="session")
+def catalogs(base: Path, rest_url: str, hdfs_url: str, sqlite: Path) -> Iterator[object]:
+    """The session: hadoop `lake` and `hdfs`, JDBC `jdbc`, `rest`, Hive `hive`, and Spark's own with Iceberg support."""
     derby = base / "metastore"
     iceberg = "org.apache.iceberg.spark.SparkCatalog"
     confs = {
@@ -40,6 +51,9 @@ def catalogs(base: Path, rest_url: str, sqlite: Path) -> Iterator[object]:
         "spark.sql.catalog.rest": iceberg,
         "spark.sql.catalog.rest.type": "rest",
         "spark.sql.catalog.rest.uri": rest_url,
+        "spark.sql.catalog.hdfs": iceberg,
+        "spark.sql.catalog.hdfs.type": "hadoop",
+        "spark.sql.catalog.hdfs.warehouse": f"{hdfs_url}/warehouse",
         "spark.sql.catalog.hive": iceberg,
         "spark.sql.catalog.hive.type": "hive",
         "spark.sql.catalog.hive.warehouse": str(base / "hive"),

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
 WHERE = "id BETWEEN 25 AND 31"
 TABLE_CLASSES = {
     "lake.db.t": "BaseTable",
+    "hdfs.db.t": "BaseTable",
     "jdbc.db.t": "BaseTable",
     "rest.db.t": "BaseTable",
     "hive.db.t": "BaseTable",
