@@ -115,7 +115,6 @@ def cases() -> list[Case]:
         ),
         where("date function", "year(ts) = 2024 AND month(ts) = 3 AND dayofmonth(ts) = 17", _MARCH_17),
         where("date function", "from_utc_timestamp(ts, 'Asia/Tokyo') >= '2025-12-24 09:00:00'", _CHRISTMAS),
-        where("text and number", "CAST(code AS INT) = 4242", _one("code", "'00004242'")),
         where("two columns", "quantity > campaign", "hi_quantity > lo_campaign"),
         where("several columns", "id + campaign < 500", "lo_id + lo_campaign < 500"),
         where("several columns", "greatest(id, campaign) < 500", "lo_id < 500 AND lo_campaign < 500"),
