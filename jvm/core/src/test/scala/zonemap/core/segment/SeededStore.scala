@@ -185,6 +185,9 @@ object SeededStore {
       factColumns.map { case (kind, column, columnType) => s"${kind.name}.zmf" -> facts(kind, column, columnType) } ++
       versions
 
+  /** Files in forms that are read and no longer written. */
+  val before: Seq[String] = Seq("keys-36.zmf")
+
   def main(args: Array[String]): Unit = {
     val folder: Path = Files.createDirectories(Paths.get(args.head))
     files.foreach { case (name, bytes) => Files.write(folder.resolve(name), bytes) }

@@ -2,20 +2,22 @@
 package zonemap.core.segment
 
 import java.security.MessageDigest
-import java.util.HexFormat
+import java.util.{HexFormat, SplittableRandom}
 
 import scala.util.Using
 
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.container.{Container, ContainerReader, SectionKind}
-import zonemap.core.fact.FactFile
+import zonemap.core.{Rng, TestModel}
+import zonemap.core.fact.{FactFile, FactHashes, FactKind}
 import zonemap.core.io.ByteSource
+import zonemap.core.value.LongType
 import zonemap.core.version.VersionFile
 
 /**
  * The stored bytes never change: the current code writes the committed files of [[SeededStore]] identically, and reads
- * them.
+ * them. A file in a form that is no longer written is read only.
  */
 class SeededStoreTest extends AnyFunSuite {
 
@@ -57,10 +59,26 @@ class SeededStoreTest extends AnyFunSuite {
 
   test("the kept delete segment, facts and versions are read") {
     assert(DeleteSegment.open(kept("deletes.zmd")).rows == 50)
-    SeededStore.files.map(_._1).filter(_.endsWith(".zmf")).foreach { name =>
+    (SeededStore.files.map(_._1).filter(_.endsWith(".zmf")) ++ SeededStore.before).foreach { name =>
       val file = FactFile.open(ByteSource.ofBytes(kept(name)))
       assert(file.keysIterator.flatMap(key => file.find(key)).nonEmpty, name)
     }
     (1 to 6).foreach(i => assert(VersionFile.decode(kept(s"version-$i")).tableUuid == "uuid"))
   }
+
+  test("keys in the form before are found as those of today") {
+    val (today, before) = (open("keys.zmf"), open("keys-36.zmf"))
+    assert(today.hashBits == 24 && before.hashBits == 36)
+    assert(today.keysIterator.toSeq == before.keysIterator.toSeq)
+    val rng = new Rng(new SplittableRandom(30L + FactKind.Keys.code))
+    val found = (0 until 500).count { _ =>
+      val hash = FactHashes.ofValue(TestModel.encode(LongType, TestModel.value(LongType, rng)))
+      val holders = Seq(today, before).map(_.keyIndex.get.holding(Array(hash)).get)
+      assert(holders.distinct.size == 1)
+      !holders.head.isEmpty
+    }
+    assert(found > 50)
+  }
+
+  private def open(name: String): FactFile = FactFile.open(ByteSource.ofBytes(kept(name)))
 }
