@@ -31,7 +31,9 @@ def plot(document: dict[str, Any], path: Path) -> None:
         for (layout, rows), color in zip(
             pages.by_layout(document["statements"]).items(), (pages.OURS, pages.ORACLE), strict=False
         ):
-            axes.plot(sorted(row["on"][key] / row["off"][key] for row in rows), color=color, label=layout)
+            # a statement that finds no row by its partitions reads no file
+            shares = sorted(row["on"][key] / row["off"][key] for row in rows if row["off"][key])
+            axes.plot(shares, color=color, label=layout)
         axes.set_xlabel(f"statements by their share of {label}")
     all_axes[0].set_ylabel("index / Iceberg")
     all_axes[0].set_ylim(0)
