@@ -4,6 +4,7 @@ package zonemap.iceberg.fact
 import scala.util.matching.Regex
 
 import zonemap.core.value.{ZoneValue, ZoneValues}
+import zonemap.iceberg.report.SqlText.InQuotes
 
 /**
  * Parses the notation of facts: `values(status, tags['type']), bloom(user_id)`. Commas and parentheses in quotes are
@@ -21,9 +22,6 @@ private[fact] object FactText {
         case _                   => None
       }
   }
-
-  /** The inside of quotes, without a step back for each character, which would need a deep stack. */
-  private val InQuotes = "[^']*+(?:''[^']*+)*+"
 
   /** A map and one of its keys: a text in quotes or a whole number. */
   object MapKey {

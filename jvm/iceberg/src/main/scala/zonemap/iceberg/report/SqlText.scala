@@ -6,14 +6,17 @@ object SqlText {
 
   private val Plain = "[A-Za-z_][A-Za-z0-9_]*"
 
+  /** The inside of quotes, without a step back for each character, which would need a deep stack. */
+  private[iceberg] val InQuotes = "[^']*+(?:''[^']*+)*+"
+
   /** A column of a map with a key, as facts name it. */
-  private val MapKey = """(?s)(.+)(\[(?:'[^']*+(?:''[^']*+)*+'|-?\d+)\])""".r
+  private val MapKey = s"""(?s)(.+)(\\[(?:'$InQuotes'|-?\\d+)\\])""".r
 
   /** A path in the JSON of a column, as facts name it. */
-  private val JsonPath = """(?s)get_json_object\((.+)(, '[^']*+(?:''[^']*+)*+'\))""".r
+  private val JsonPath = s"""(?s)get_json_object\\((.+)(, '$InQuotes'\\))""".r
 
   /** A path in the variants of a column and the type of the values there, as facts name it. */
-  private val VariantPath = """(?s)variant_get\((.+)(, '[^']*+(?:''[^']*+)*+', '\w+'\))""".r
+  private val VariantPath = s"""(?s)variant_get\\((.+)(, '$InQuotes', '\\w+'\\))""".r
 
   /**
    * A text as an argument of a procedure. No literal of it holds a quote or a backslash, because
