@@ -8,7 +8,7 @@ import random
 
 import pytest
 from support import facts, product, tables
-from support.compare import assert_same_rows, rows_of_each
+from support.compare import assert_each_equal_off_on, assert_same_rows, rows_of_each
 from support.facts import build, files_of_each
 from support.session import STOCK
 
@@ -64,15 +64,7 @@ def test_files_read(spark, events) -> None:
 
 def test_rows_are_the_same_off_and_on(spark, events) -> None:
     queries = [f"SELECT id FROM {events} WHERE {condition}" for condition in CASES if "FAILFAST" not in condition]
-    with product.off(spark):
-        expected = rows_of_each(spark, queries)
-    before = product.counters(spark)
-    found = rows_of_each(spark, queries)
-    change = product.counters(spark) - before
-    assert change.planned_scans >= len(queries) and change.fallbacks == 0
-    for query, rows, wanted in zip(queries, found, expected, strict=True):
-        assert_same_rows(rows, wanted, query)
-    assert sum(map(len, expected)) > len(queries)
+    assert assert_each_equal_off_on(spark, queries) > len(queries)
 
 
 def test_rows_of_random_json(spark) -> None:

@@ -10,7 +10,7 @@ import random
 import pytest
 from pyspark.errors import IllegalArgumentException
 from support import facts, product, tables
-from support.compare import assert_rows_equal_off_on, assert_same_rows, rows_of_each
+from support.compare import assert_each_equal_off_on, assert_rows_equal_off_on, assert_same_rows, rows_of_each
 from support.facts import build, files_of_each
 from support.session import ICEBERG, SPARK, STOCK
 
@@ -85,14 +85,7 @@ def test_files_read(spark, events) -> None:
 
 def test_rows_are_the_same_off_and_on(spark, events) -> None:
     queries = [f"SELECT id FROM {events} WHERE {condition}" for condition in CASES]
-    with product.off(spark):
-        expected = rows_of_each(spark, queries)
-    before = product.counters(spark)
-    found = rows_of_each(spark, queries)
-    change = product.counters(spark) - before
-    assert change.planned_scans >= len(queries) and change.fallbacks == 0
-    for query, rows, wanted in zip(queries, found, expected, strict=True):
-        assert_same_rows(rows, wanted, query)
+    assert_each_equal_off_on(spark, queries)
     for query in (
         f"SELECT min({USER}), max({NUMBER}), count({DAY}) FROM {events}",
         f"SELECT id FROM {events} ORDER BY {NUMBER} DESC NULLS LAST, id LIMIT 3",

@@ -64,6 +64,22 @@ def rows_of_each(spark: SparkSession, queries: Sequence[str], first: int = 0) ->
     return found
 
 
+def assert_each_equal_off_on(spark: SparkSession, queries: Sequence[str]) -> int:
+    """Asserts that each query is planned from the index and returns the same rows as without; returns their number.
+
+    The queries must have the same columns.
+    """
+    with product.off(spark):
+        expected = rows_of_each(spark, queries)
+    before = product.counters(spark)
+    found = rows_of_each(spark, queries)
+    change = product.counters(spark) - before
+    assert change.planned_scans >= len(queries) and change.fallbacks == 0, change
+    for query, rows, wanted in zip(queries, found, expected, strict=True):
+        assert_same_rows(rows, wanted, query)
+    return sum(map(len, expected))
+
+
 def assert_planned_by_index(spark: SparkSession, sql: str, *, scans: int = 1, mode: str | None = None) -> None:
     """Asserts that EXPLAIN of the query plans at least `scans` scans from the index and that no scan falls back."""
     if STOCK:
