@@ -177,7 +177,7 @@ _TEXTS = (
     "lower(note) LIKE '%declined%'",
     "note RLIKE 'card +declined'",
     r"regexp_extract(note, '(card) declined', 1) = 'card'",
-    "split(note, ': ')[1] = 'card declined'",
+    "get(split(note, ': '), 1) = 'card declined'",
     "split_part(note, ': ', 2) = 'card declined'",
     "substring_index(note, ': ', -1) = 'card declined'",
     "instr(note, 'declined') > 0",
