@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.sql import Observation, functions
 from support import commands, loglines, plans, product, session, tables
 from support.commands import FILES, SOURCE
 from support.compare import assert_same_rows
@@ -13,11 +14,15 @@ pytestmark = pytest.mark.skipif(STOCK, reason="asserts what the product reads")
 
 UPDATE = "MERGE INTO {{t}} t USING {} s ON t.id = s.id WHEN MATCHED THEN UPDATE SET d = s.d"
 UPSERT = UPDATE + " WHEN NOT MATCHED THEN INSERT (id, s, d, m) VALUES (s.id, 'new', s.d, 0)"
+INSERT = (
+    "MERGE INTO {{t}} t USING {} s ON t.id = s.id WHEN NOT MATCHED THEN INSERT (id, s, d, m) VALUES (s.id, 'n', s.d, 0)"
+)
 DELETE = "DELETE FROM {{t}} WHERE id IN (SELECT id FROM {})"
 KEYS = f"SELECT id, d FROM {SOURCE} WHERE c = 2"
 #: Of the keys, one row each: a window whose filter stays above the scan, and an aggregate. The upsert inserts none twice.
 FIRST = f"(SELECT id, d FROM (SELECT id, d, row_number() OVER (PARTITION BY id ORDER BY d) n FROM {SOURCE} WHERE c = 2) WHERE n = 1)"
 GROUPED = f"(SELECT id, max(d) d FROM {SOURCE} WHERE c = 2 GROUP BY id HAVING max(d) < 0)"
+JOINED = f"(SELECT a.id, a.d FROM rdd a JOIN {SOURCE} b ON a.id = b.id)"
 
 CUT = {
     "cached, update": (UPDATE, "cached"),
@@ -29,16 +34,24 @@ CUT = {
     "grouped, upsert": (UPSERT, GROUPED),
     "other columns are random, upsert": (UPSERT, f"(SELECT id, d + 0 * rand() AS d FROM {SOURCE} WHERE c = 2)"),
 }
-#: The keys of another run may be others, so a MERGE that inserts reads all files.
-NOT_CUT = {
-    "frame": (UPSERT, "frame"),
-    "parquet": (UPSERT, "parquet_rows"),
-    "cached parquet": (UPSERT, "cached_parquet"),
-    "key above a window": (
+#: Another run of these sources may give other keys, or Spark does not know their size: the rows of one run are held.
+HELD = {
+    **{f"frame, {verb}": (sql, "frame") for verb, sql in (("update", UPDATE), ("upsert", UPSERT), ("delete", DELETE))},
+    **{f"jdbc, {verb}": (sql, "jdbc") for verb, sql in (("update", UPDATE), ("upsert", UPSERT), ("delete", DELETE))},
+    "rdd, insert": (INSERT, "rdd"),
+    "parquet, upsert": (UPSERT, "parquet_rows"),
+    "cached parquet, upsert": (UPSERT, "cached_parquet"),
+    "key above a window, upsert": (
         UPSERT,
         f"(SELECT n * 40 AS id, d FROM (SELECT d, row_number() OVER (ORDER BY d) n FROM {SOURCE} WHERE c = 2))",
     ),
+    "first of each of a frame, upsert": (UPSERT, FIRST.replace(f"{SOURCE} WHERE c = 2", "frame")),
+    "random, upsert": (UPSERT, f"(SELECT id + CAST(rand() * 0 AS BIGINT) AS id, d FROM {SOURCE} WHERE c = 2)"),
 }
+#: Spark broadcasts no target, which it knows to be larger.
+SMALLER_THAN_A_TARGET = {"spark.sql.autoBroadcastJoinThreshold": "1000"}
+#: The number of rows is known only once the source has run.
+MANY = {"upsert": (UPSERT, "rdd"), "update": (UPDATE, "rdd"), "joined": (UPSERT, JOINED)}
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +62,11 @@ def source(base) -> str:
     spark.sql(KEYS).write.mode("overwrite").parquet(str(base / "source"))
     spark.read.parquet(str(base / "source")).createOrReplaceTempView("parquet_rows")
     spark.createDataFrame(rows, "id BIGINT, d DOUBLE").createOrReplaceTempView("frame")
+    written = spark.sparkContext.parallelize(rows).map(lambda row: (row.id, row.d))
+    spark.createDataFrame(written, "id BIGINT, d DOUBLE").createOrReplaceTempView("rdd")
+    jdbc = {"url": f"jdbc:derby:{base / 'derby'};create=true", "dbtable": "keys"}
+    spark.sql(KEYS).write.format("jdbc").options(**jdbc).save()
+    spark.read.format("jdbc").options(**jdbc).load().createOrReplaceTempView("jdbc")
     spark.sql(f"CACHE TABLE cached AS {KEYS} AND d < 0")
     spark.sql("CACHE TABLE cached_parquet AS SELECT * FROM parquet_rows WHERE d < 0")
     yield SOURCE
@@ -67,9 +85,81 @@ def test_commands_read_files_that_hold_keys_of_the_source(spark, source, case: s
     assert (before, 1 <= after <= 5) == (FILES, True)
 
 
-@pytest.mark.parametrize("case", NOT_CUT)
-def test_upserts_whose_keys_may_differ_are_left_alone(spark, source, case: str) -> None:
-    assert cuts(spark, *NOT_CUT[case]) == []
+@pytest.mark.parametrize("mode", ["merge-on-read", "copy-on-write"])
+@pytest.mark.parametrize("case", HELD)
+def test_the_rows_of_a_source_are_held(spark, source, case: str, mode: str) -> None:
+    statement, rows = HELD[case]
+    if mode == "copy-on-write" and case == "random, upsert":
+        pytest.skip("Spark refuses it")
+    mark = len(session.log_lines())
+    twins = commands.create_twins(spark, mode)
+    with product.raw_conf(spark, SMALLER_THAN_A_TARGET):
+        before, after = commands.run_on_twins(spark, twins, statement.format(rows))[-1]
+    assert (before, 1 <= after <= 5) == (FILES, True)
+    is_held = any("held_rows=5" in line for line in session.log_lines()[mark:])
+    assert is_held or mode == "copy-on-write", "a search for matching files can broadcast a source of known size"
+
+
+@pytest.mark.parametrize("case", MANY)
+def test_a_source_of_many_bytes_is_not_held(spark, source, case: str) -> None:
+    statement, rows = MANY[case]
+    with product.raw_conf(spark, {"spark.sql.autoBroadcastJoinThreshold": "100"}):
+        assert cuts(spark, statement, rows) == []
+
+
+def test_an_upsert_of_random_keys_inserts_no_row_twice(spark, source) -> None:
+    """Each key is that of a row of the target, so each MERGE updates one row."""
+    _, ours = commands.create_twins(spark, "merge-on-read")
+    one = f"(SELECT CAST(rand() * {FILES * 10} AS BIGINT) AS id, -7D AS d FROM range(1))"
+    mark = len(session.log_lines())
+    for _ in range(4):
+        spark.sql(UPSERT.format(one).replace("{t}", ours))
+    assert [after for _, after in loglines.join_cuts(session.log_lines()[mark:], ours)] == [1] * 4
+    with product.off(spark):
+        assert spark.sql(f"SELECT * FROM {ours}").count() == FILES * 10
+
+
+def test_the_rows_of_a_micro_batch_are_held(spark, source, base) -> None:
+    twins = commands.create_twins(spark, "merge-on-read")
+    mark = len(session.log_lines())
+
+    def upsert(batch, _) -> None:
+        batch.createOrReplaceTempView("batch")
+        for enabled, table in zip((product.off, product.on), twins, strict=True):
+            with enabled(batch.sparkSession):
+                batch.sparkSession.sql(UPSERT.format("batch").replace("{t}", table))
+
+    rows = spark.readStream.schema("id BIGINT, d DOUBLE").parquet(str(base / "source"))
+    query = rows.writeStream.foreachBatch(upsert).trigger(availableNow=True)
+    query.option("checkpointLocation", str(base / "checkpoint")).start().awaitTermination()
+    (before, after), *_ = loglines.join_cuts(session.log_lines()[mark:], twins[1])
+    assert (before, 1 <= after <= 5) == (FILES, True)
+    with product.off(spark):
+        query = "SELECT * FROM {}"
+        assert_same_rows(*(spark.sql(query.format(table)).collect() for table in twins), "the batch")
+
+
+@pytest.mark.parametrize("join", ["JOIN", "LEFT SEMI JOIN", "RIGHT OUTER JOIN", "FULL OUTER JOIN"])
+def test_a_query_prunes_by_rows_that_the_driver_has(spark, events, base, join: str) -> None:
+    """Spark knows the size neither of a list of Python nor of text files, which the query does not read before it runs."""
+    rows = spark.createDataFrame([(507, "a"), (1203, "b")], "id BIGINT, name STRING")
+    rows.createOrReplaceTempView("listed")
+    rows.rdd.map(lambda row: f"{row.id},{row.name}").saveAsTextFile(str(base / "lines" / join))
+    lines = spark.sparkContext.textFile(str(base / "lines" / join)).map(lambda line: line.split(","))
+    spark.createDataFrame(lines, "id STRING, name STRING").createOrReplaceTempView("lines")
+    query = f"SELECT e.id FROM {events} e {join} {{}} d ON e.id = d.id"
+    with product.raw_conf(spark, {"spark.sql.autoBroadcastJoinThreshold": "1000"}):
+        assert files_read(spark, query.format("listed")) == (EVENT_FILES if "FULL" in join else 2)
+        assert files_read(spark, query.format("(SELECT CAST(id AS BIGINT) AS id FROM lines)")) == EVENT_FILES
+
+
+def test_a_search_that_runs_twice_reads_a_source_that_spark_runs(spark, source) -> None:
+    """A copy-on-write UPDATE searches for each half of its plan, and both searches must find the same files."""
+    update = "UPDATE {{t}} SET d = -1 WHERE id IN (SELECT id FROM {})"
+    mark = len(session.log_lines())
+    with product.raw_conf(spark, SMALLER_THAN_A_TARGET):
+        commands.run_on_twins(spark, commands.create_twins(spark, "copy-on-write"), update.format("jdbc"))
+    assert not any("held_rows" in line for line in session.log_lines()[mark:])
 
 
 EVENT_FILES = 40
@@ -143,6 +233,27 @@ def test_without_adaptive_execution_a_subquery_prunes_only_by_the_index(spark, e
     with product.raw_conf(spark, {"spark.sql.adaptive.enabled": "false"}):
         assert files_read(spark, query.format("parquet_mark")) == EVENT_FILES
         assert files_read(spark, query.format("lake.joins.mark")) <= 4
+
+
+def test_held_rows_have_the_confs_of_the_session(spark, events) -> None:
+    """A task knows the confs of the session only if the driver passes them on, which EXPLAIN does not by itself."""
+    confs = {"spark.sql.autoBroadcastJoinThreshold": "1000", "spark.sql.legacy.timeParserPolicy": "LEGACY"}
+    with product.raw_conf(spark, confs | {"spark.sql.ansi.enabled": "false"}):
+        texts = spark.createDataFrame([("2023-12-5",), ("x",)], "text STRING")
+        days = texts.selectExpr("to_date(text, 'yyyy-MM-dd') AS day")
+        query = spark.table(events).selectExpr("id", "to_date(ts) AS day").join(days, "day").select("id")
+        mark = len(session.log_lines())
+        query.explain()
+        assert any("held_rows=1" in line for line in session.log_lines()[mark:])
+        assert len(query.collect()) == 20
+
+
+def test_metrics_that_a_user_observes_are_measured(spark, source) -> None:
+    observation = Observation()
+    frame = spark.table("frame").observe(observation, functions.count(functions.lit(1)).alias("rows"))
+    frame.createOrReplaceTempView("observed")
+    cuts(spark, UPSERT, "observed")
+    assert observation.get == {"rows": 5}
 
 
 #: Of a target, ids of one part of a file and of six whole files.

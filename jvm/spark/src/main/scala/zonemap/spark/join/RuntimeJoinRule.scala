@@ -4,21 +4,19 @@ package zonemap.spark.join
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide, JoinSelectionHelper}
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
-import org.apache.spark.sql.catalyst.plans.{Cross, RightOuter}
+import org.apache.spark.sql.catalyst.plans.{Cross, LeftAnti, LeftOuter, RightOuter}
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.catalyst.plans.logical.statsEstimation.EstimationUtils
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern
 import org.apache.spark.sql.connector.read.Scan
+import org.apache.spark.sql.connector.write.RowLevelOperation.Command
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
 
-import zonemap.core.predicate.ColumnRef
-import zonemap.iceberg.prune.FileSet
 import zonemap.iceberg.report.OperatorReason._
 import zonemap.iceberg.report.{ByteText, OperatorReason}
 import zonemap.spark.expression.{Bare, ExpressionSql}
-import zonemap.spark.scan.{Guarded, OtherEngines, ScanPlaces, SparkMinor}
+import zonemap.spark.scan.{Guarded, OtherEngines, ScanPlaces, SparkMinor, SwapRule}
 
 /**
  * Prunes files of one side of a broadcast join by the join keys of the broadcast side, on any column with bounds.
@@ -29,17 +27,7 @@ import zonemap.spark.scan.{Guarded, OtherEngines, ScanPlaces, SparkMinor}
  * the scan in a [[KeyFilteredScan]], which prunes by the keys. Spark drops the expression if there is no broadcast to
  * reuse, so no query computes the keys only for pruning, except a MERGE that inserts. See ADR 8.
  */
-private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelectionHelper with PredicateHelper {
-
-  /** No filter is added for a column if a key can on average be in more than this share of the files. */
-  private val MaxAverageHits = 0.5
-
-  /**
-   * An unfiltered build side with more rows than both [[FewKeys]] and [[FewKeysAFile]] for each file most likely prunes
-   * no file.
-   */
-  private val FewKeys = 10000
-  private val FewKeysAFile = 16
+private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelectionHelper {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     plan match {
@@ -51,13 +39,10 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
       case _ =>
         Guarded
           .orNothing("pruning by the keys of its joins at run time") {
-            val once = ScanPlaces.metOnce(plan, ignored = _.isInstanceOf[DynamicPruning])
-            val ofDelta = plan.exists(_.isInstanceOf[WriteDelta])
-            val inMerge = ofDelta && plan.exists(_.isInstanceOf[MergeRows])
-            val known = new PrunableScans
+            val query = new Query(plan)
             Some(plan.transformUpWithPruning(_.containsPattern(TreePattern.JOIN)) {
-              case join: Join if inMerge && join.joinType == RightOuter => withKeysOfSource(join, once, known)
-              case join: Join                                           => withFilters(join, once, ofDelta, known)
+              case join: Join if query.keepsSource(join) => withKeysOfSource(join, query)
+              case join: Join                            => withFilters(withHeldSide(join, query), query)
             })
           }
           .getOrElse(plan)
@@ -71,19 +56,19 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
     else if (plan.exists(SparkMinor.isRecursive)) Some(JoinNotTried("the query is recursive"))
     else None
 
-  private def withFilters(join: Join, once: Scan => Boolean, ofDelta: Boolean, known: PrunableScans): LogicalPlan =
+  private def withFilters(join: Join, query: Query): LogicalPlan =
     join match {
       case ExtractEquiJoinKeys(joinType, leftKeys, rightKeys, _, _, left, right, _) =>
         val side = buildSide(join)
         def pruned(probe: LogicalPlan, probeKeys: Seq[Expression], build: LogicalPlan, buildKeys: Seq[Expression]) = {
           val isBroadcast = side.contains(if (build eq right) BuildRight else BuildLeft)
           if (isBroadcast && !build.isStreaming)
-            withFilters(probe, probeKeys, build, buildKeys, once, ofDelta, known)
+            withFilters(probe, probeKeys, build, buildKeys, query)
           else {
             val reason = notBroadcast(join, build, isBroadcast, side.isDefined, _)
             probeKeys.foreach { key =>
               val why = reason(ExpressionSql.of(Column.within(key)))
-              into(probe, key, ofDelta)((leaf, _, _) => noted(leaf, why)): Unit
+              into(probe, key, query)((leaf, _, _) => noted(leaf, why)): Unit
             }
             probe
           }
@@ -93,19 +78,66 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
         val newRight =
           if (joinType == Cross || canPruneRight(joinType)) pruned(right, rightKeys, left, leftKeys) else right
         if ((newLeft eq left) && (newRight eq right)) join else join.copy(left = newLeft, right = newRight)
-      case _ => withRanges(join, once, ofDelta, known)
+      case _ => withRanges(join, query)
+    }
+
+  /**
+   * Holds the rows of a side whose size Spark does not know, if Spark can broadcast it then and its keys may prune the
+   * other side. A query holds only rows that the driver has already; a command holds the rows of any source.
+   */
+  private def withHeldSide(join: Join, query: Query): Join =
+    join match {
+      case ExtractEquiJoinKeys(joinType, leftKeys, rightKeys, _, _, left, right, _)
+          if buildSide(join).isEmpty && !hintsOtherJoin(join) =>
+        def held(build: LogicalPlan, probe: LogicalPlan, keys: Seq[Expression]) =
+          if (HeldRows.isOfUnknownSize(build) && (HeldRows.areInDriver(build) || query.isOfCommand(probe)))
+            rowsWorthHolding(probe, keys, query).flatMap(HeldRows.of(build, _))
+          else None
+        def heldRight =
+          if (canPruneLeft(joinType) && canBuildBroadcastRight(joinType))
+            held(right, left, leftKeys).map(rows => join.copy(left = withoutFiltersBy(right, left), right = rows))
+          else None
+        def heldLeft =
+          if (canPruneRight(joinType) && canBuildBroadcastLeft(joinType))
+            held(left, right, rightKeys).map(rows => join.copy(left = rows, right = withoutFiltersBy(left, right)))
+          else None
+        heldRight.orElse(heldLeft).getOrElse(join)
+      case _ => join
+    }
+
+  /** The number of rows of the other side below which keys may prune files; `None` if no file can be pruned. */
+  private def rowsWorthHolding(probe: LogicalPlan, keys: Seq[Expression], query: Query): Option[Int] = {
+    var rows = Option.empty[Int]
+    keys.foreach { key =>
+      intoScans(probe, key, query) { (scan, _, own) =>
+        query.known.of(scan).foreach { found =>
+          if (found.key(own).exists(k => k.restricts && KeyEstimate.ofFiles(found.files, k.column).isRight))
+            rows = Some(KeyEstimate.fewKeys(found.files).max(rows.getOrElse(0)))
+        }
+        None
+      }
+    }
+    rows
+  }
+
+  /** Removes filters that Spark has made of a side whose rows are held now: another run of it may give other keys. */
+  private def withoutFiltersBy(side: LogicalPlan, plan: LogicalPlan): LogicalPlan =
+    plan.transformAllExpressionsWithPruning(_.containsPattern(TreePattern.DYNAMIC_PRUNING_SUBQUERY)) {
+      case pruning: DynamicPruningSubquery
+          if pruning.buildQuery.collectLeaves().exists(leaf => side.collectLeaves().exists(_.sameResult(leaf))) =>
+        Literal.TrueLiteral
     }
 
   /**
    * Prunes the sides of a join without an equality by the ranges that rows of the other side allow. Spark cannot reuse
    * the broadcast of such a join for its keys, so they are computed by a second plan as for a MERGE that inserts.
    */
-  private def withRanges(join: Join, once: Scan => Boolean, ofDelta: Boolean, known: PrunableScans): Join = {
+  private def withRanges(join: Join, query: Query): Join = {
     def pruned(probe: LogicalPlan, build: LogicalPlan): LogicalPlan =
       RangeCondition.of(join.condition, probe, build).foldLeft(probe) { (plan, range) =>
-        intoScans(plan, range.tested, once, ofDelta) { (scan, conditions, own) =>
+        intoScans(plan, range.tested, query) { (scan, conditions, own) =>
           if (conditions.exists(filtersBy(_, range.over(own)))) None
-          else inRanges(scan, own, range, build, known).fold(noted(scan, _), Some(_))
+          else inRanges(scan, own, range, build, query.known).fold(noted(scan, _), Some(_))
         }.getOrElse(plan)
       }
     val isCross = join.joinType == Cross
@@ -125,7 +157,7 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
       own <- found.key(key).toRight(JoinNoBounds(ExpressionSql.of(Column.within(key))))
       _ <- Either.cond(own.restricts, (), notOfColumn(own))
       ranges = new RangeKey(own, range)
-      hits <- hitsIfWorthwhile(found.files, own.column, build)
+      hits <- KeyEstimate.ifWorthwhile(found.files, own.column, build)
       values <- keysOfPlan(range.over(key), BuildKey(build, Seq(range.ofRow), 0))
       wrapped <- KeyFilteredScan
         .over(scan.scan, found, EstimatedKey(ranges, hits))
@@ -157,18 +189,32 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
     }
 
   /**
-   * Prunes the target of a MERGE that inserts. Such a MERGE retains every row of its source, so Spark does not
-   * broadcast the source, and the keys are computed by evaluating a second plan, which returns at least the keys of the
-   * source ([[KeyPlan]]): MERGE would insert a duplicate of a target row that pruning has lost.
+   * Prunes the optional side of a join that retains the rows of its source, as that of a MERGE that inserts. Spark does
+   * not broadcast the source, so the keys are computed by evaluating a second plan, which returns at least the keys of
+   * the source ([[KeyPlan]]): MERGE would insert a duplicate of a target row that pruning has lost. If there is no such
+   * plan, the source is evaluated once, and its rows are held.
    */
-  private def withKeysOfSource(join: Join, once: Scan => Boolean, known: PrunableScans): LogicalPlan =
+  private def withKeysOfSource(join: Join, query: Query): LogicalPlan = {
+    def filtered(
+        target: LogicalPlan,
+        targetKeys: Seq[Expression],
+        source: LogicalPlan,
+        sourceKeys: Seq[Expression]): Option[(LogicalPlan, LogicalPlan)] = {
+      def by(source: LogicalPlan) = withFilters(target, targetKeys, source, sourceKeys, query, keysOfPlan)
+      val found = by(source)
+      if (found ne target) Some((found, source))
+      else if (sourceKeys.exists(KeyPlan.of(source, _).isDefined)) None
+      else
+        rowsWorthHolding(target, targetKeys, query).flatMap(HeldRows.of(source, _)).map(held => (by(held), held))
+    }
     join match {
       case ExtractEquiJoinKeys(RightOuter, targetKeys, sourceKeys, _, _, target, source, _) =>
-        val filtered =
-          withFilters(target, targetKeys, source, sourceKeys, once, ofDelta = true, known, keysOfPlan)
-        if (filtered eq target) join else join.copy(left = filtered)
-      case _ => withRanges(join, once, ofDelta = true, known)
+        filtered(target, targetKeys, source, sourceKeys).fold(join) { case (t, s) => join.copy(left = t, right = s) }
+      case ExtractEquiJoinKeys(LeftAnti | LeftOuter, sourceKeys, targetKeys, _, _, source, target, _) =>
+        filtered(target, targetKeys, source, sourceKeys).fold(join) { case (t, s) => join.copy(left = s, right = t) }
+      case _ => withRanges(join, query)
     }
+  }
 
   /** Creates the expression that restricts a column to the values of a build key. */
   private type KeysOf = (Expression, BuildKey) => Either[OperatorReason, DynamicPruning]
@@ -202,17 +248,15 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
       probeKeys: Seq[Expression],
       build: LogicalPlan,
       buildKeys: Seq[Expression],
-      once: Scan => Boolean,
-      ofDelta: Boolean,
-      known: PrunableScans,
+      query: Query,
       keysOf: KeysOf = keysOfBroadcast): LogicalPlan = {
 
     def filtered(scan: DataSourceV2ScanRelation, key: Expression, of: BuildKey): Either[OperatorReason, LogicalPlan] =
       for {
-        found <- known.of(scan)
+        found <- query.known.of(scan)
         own <- found.key(key).toRight(JoinNoBounds(ExpressionSql.of(Column.within(key))))
         _ <- Either.cond(own.restricts, (), notOfColumn(own))
-        hits <- hitsIfWorthwhile(found.files, own.column, build)
+        hits <- KeyEstimate.ifWorthwhile(found.files, own.column, build)
         keys <- keysOf(key, of)
         wrapped <- KeyFilteredScan
           .over(scan.scan, found, EstimatedKey(own, hits))
@@ -222,14 +266,14 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
     // Spark's own filter of a partition column already passes the keys; with bounds they prune more files
     def wrapped(scan: DataSourceV2ScanRelation, key: Expression): Option[LogicalPlan] =
       for {
-        found <- known.of(scan).toOption
+        found <- query.known.of(scan).toOption
         own <- found.key(key)
         if own.restricts && !isWrapped(scan.scan, own) && found.files.count > 1
         wrapped <- KeyFilteredScan.over(scan.scan, found, EstimatedKey(own, hits = None))
       } yield scan.copy(scan = wrapped)
 
     probeKeys.zipWithIndex.foldLeft(probe) { case (plan, (key, index)) =>
-      intoScans(plan, key, once, ofDelta) { (scan, conditions, own) =>
+      intoScans(plan, key, query) { (scan, conditions, own) =>
         if (conditions.exists(filtersBy(_, own))) wrapped(scan, own)
         else filtered(scan, own, BuildKey(build, buildKeys, index)).fold(noted(scan, _), Some(_))
       }.getOrElse(plan)
@@ -244,19 +288,19 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
     }
 
   /** Changes the scans from whose columns the key is computed, if they occur once in the plan. */
-  private def intoScans(plan: LogicalPlan, key: Expression, once: Scan => Boolean, ofDelta: Boolean)(
+  private def intoScans(plan: LogicalPlan, key: Expression, query: Query)(
       change: (DataSourceV2ScanRelation, Seq[Expression], Expression) => Option[LogicalPlan]): Option[LogicalPlan] =
-    into(plan, key, ofDelta) { (leaf, conditions, own) =>
+    into(plan, key, query) { (leaf, conditions, own) =>
       leaf match {
-        case scan: DataSourceV2ScanRelation if once(scan.scan) => change(scan, conditions, own)
-        case scan: DataSourceV2ScanRelation                    => noted(scan, JoinSeveralPlaces)
-        case _                                                 => None
+        case scan: DataSourceV2ScanRelation if query.once(scan.scan) => change(scan, conditions, own)
+        case scan: DataSourceV2ScanRelation                          => noted(scan, JoinSeveralPlaces)
+        case _                                                       => None
       }
     }
 
-  private def into(plan: LogicalPlan, key: Expression, ofDelta: Boolean)(
+  private def into(plan: LogicalPlan, key: Expression, query: Query)(
       change: (LogicalPlan, Seq[Expression], Expression) => Option[LogicalPlan]): Option[LogicalPlan] =
-    KeyTarget.changed(plan, key, isProbeSide, ofDelta && numbersRows(_), NotPrunedByKeys.note)(change)
+    KeyTarget.changed(plan, key, isProbeSide, query.isDelta && numbersRows(_), NotPrunedByKeys.note)(change)
 
   private def noted(plan: LogicalPlan, reason: OperatorReason): Option[LogicalPlan] = {
     NotPrunedByKeys.note(plan, reason)
@@ -293,57 +337,44 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
       case _                        => false
     }
 
-  /**
-   * An estimate of the share of the files that hold one key, if pruning by the keys is likely to save time. `None` if
-   * facts find the files of a key, and nothing estimates how many they are.
-   */
-  private def hitsIfWorthwhile(
-      files: FileSet,
-      column: ColumnRef,
-      build: LogicalPlan): Either[OperatorReason, Option[Double]] = {
-    val few = BigInt(FewKeysAFile) * files.count.max(FewKeys / FewKeysAFile)
-    lazy val rows = rowsAtMost(build)
-    if (files.count <= 1) Left(JoinOneFile)
-    else if (!isFiltered(build) && !rows.exists(_ <= few))
-      Left(JoinManyKeys(column.name, rows.fold("an unknown number of rows")(n => s"up to $n rows")))
-    else if (files.isKnownByHashesOnly(column)) Right(None)
-    else
-      Option(files.averageHits(column)).filter(_ <= MaxAverageHits).map(Some(_)).toRight(inMostFiles(files, column))
-  }
+  /** What the rule asks of the plan that it optimizes. */
+  private final class Query(plan: LogicalPlan) {
+    val once: Scan => Boolean = ScanPlaces.metOnce(plan, ignored = _.isInstanceOf[DynamicPruning])
+    val known = new PrunableScans
+    val isDelta: Boolean = plan.exists(_.isInstanceOf[WriteDelta])
+    private val inMerge = isDelta && plan.exists(_.isInstanceOf[MergeRows])
+    private val appended = plan.collectFirst { case append: AppendData => append.table.name }
 
-  /** The reason why a key may be in most files. */
-  private def inMostFiles(files: FileSet, column: ColumnRef): OperatorReason = {
-    val doubtful = files.withoutValidBounds(column)
-    if (!files.hasBounds(column)) JoinNoBounds(column.name)
-    else if (doubtful > files.count * MaxAverageHits) JoinDoubtfulBounds(column.name, doubtful, files.count)
-    else JoinKeysInMostFiles(column.name, Math.round(files.averageHits(column) * files.count), files.count)
-  }
-
-  /**
-   * Estimates the greatest number of rows. Spark derives row counts through operators only with its cost-based
-   * optimizer, so for projections, filters, aliases and aggregates this method uses the row count of their leaf. Files
-   * and other sources state bytes only, so their row count is the bytes by Spark's width of a row.
-   */
-  private def rowsAtMost(plan: LogicalPlan): Option[BigInt] =
-    plan.maxRows.map(BigInt(_)).orElse {
-      plan match {
-        case leaf: LeafNode =>
-          val stats = leaf.stats
-          stats.rowCount.orElse {
-            Some(stats.sizeInBytes)
-              .filter(_ < conf.defaultSizeInBytes)
-              .map(_ / EstimationUtils.getSizePerRow(leaf.output))
-          }
-        case unary @ (_: Project | _: Filter | _: SubqueryAlias | _: Aggregate) => rowsAtMost(unary.children.head)
-        case _                                                                  => None
+    /**
+     * True if the rows are those of a command that asks once for matching rows: a copy-on-write UPDATE asks twice, and
+     * both answers must be one.
+     */
+    def isOfCommand(plan: LogicalPlan): Boolean =
+      isDelta || plan.exists {
+        case scan: DataSourceV2ScanRelation => SwapRule.commandOf(scan.relation.options).exists(_ != Command.UPDATE)
+        case _                              => false
       }
-    }
 
-  private def isFiltered(build: LogicalPlan): Boolean =
-    build.exists {
-      case Filter(condition, _) => splitConjunctivePredicates(condition).exists(!_.isInstanceOf[IsNotNull])
-      case _                    => false
-    }
+    /**
+     * True for the join of a MERGE that inserts, and for an outer join that retains rows of the driver: Spark does not
+     * broadcast the side that a join retains.
+     */
+    def keepsSource(join: Join): Boolean =
+      join.joinType match {
+        case RightOuter => inMerge || isOfDriver(join.right)
+        case LeftOuter  => isOfDriver(join.left)
+        case LeftAnti   => appended.exists(isRead(_, join.right))
+        case _          => false
+      }
+
+    private def isRead(name: String, plan: LogicalPlan): Boolean =
+      plan.exists {
+        case scan: DataSourceV2ScanRelation => scan.relation.table.name() == name
+        case _                              => false
+      }
+
+    private def isOfDriver(side: LogicalPlan): Boolean = HeldRows.isOfUnknownSize(side) && HeldRows.areInDriver(side)
+  }
 
   /** A key of the build side of a join; `all` lists every key of the broadcast. */
   private final case class BuildKey(build: LogicalPlan, all: Seq[Expression], index: Int) {

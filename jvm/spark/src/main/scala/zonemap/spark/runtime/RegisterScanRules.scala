@@ -51,7 +51,7 @@ private[zonemap] final class RegisterScanRules(
     SparkMinor.foreachWithSubqueries(plan) {
       case scan: DataSourceV2ScanRelation => PlannedBefore.mark(scan)
       case relation: DataSourceV2Relation =>
-        unknownConfs.check(relation.options.keySet().asScala.filterNot(_.equalsIgnoreCase(SwapRule.Marker)))
+        unknownConfs.check(relation.options.keySet().asScala.filterNot(SwapRule.isMarker))
       case _ => ()
     }
     plan

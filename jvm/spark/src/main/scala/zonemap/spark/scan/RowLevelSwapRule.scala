@@ -32,8 +32,10 @@ private[zonemap] final class RowLevelSwapRule(tables: PlannableTables) extends R
         for {
           target <- Option(RowLevelTables.target(written.table))
           other <- tables.forCommand(target, written.options)
-          changed <- RowLevelSwapRule.over(command, written, other)(
-            SwapRule.marked(_, isOurs = other.table().isInstanceOf[ZoneMapTable]))
+          isOurs = other.table().isInstanceOf[ZoneMapTable]
+          changed <- RowLevelSwapRule.over(command, written, other) { relation =>
+            SwapRule.ofCommand(SwapRule.marked(relation, isOurs), command.operation.command())
+          }
         } yield changed
       case _ => None
     }
