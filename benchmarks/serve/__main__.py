@@ -30,6 +30,8 @@ from serve import clients
 ROWS = 100_000
 #: Plans of PyIceberg and of a server without an index take seconds.
 SLOW_RUNS = 3
+#: Plans that are not measured, for each one that is.
+WARM_UP = 25
 #: Numbers of clients that ask the server with the index at a time.
 CLIENTS = (1, 16, 64)
 
@@ -98,8 +100,8 @@ def _plans(files: int, ours: Server, stock: Server, runs: int) -> list[dict[str,
         made: dict[str, list[dict[str, float]]] = {name: [] for name in planners}
         for turn in range(runs):
             for name, (table, cpu, turns) in planners.items():
-                # the JVM of a server compiles during its first plans
-                for _ in range(max(1, runs * 3) if turn == 0 and name == "index" and query != "all files" else 0):
+                # the JVM of a server compiles during its first hundreds of plans
+                for _ in range(runs * WARM_UP if turn == 0 and name == "index" and query != "all files" else 0):
                     list(table.scan(row_filter=expression).plan_files())
                 if turn < turns:
                     made[name].append(_plan(table, expression, cpu))

@@ -21,6 +21,7 @@ import org.apache.spark.sql.SparkSessionExtensions
  *                            pre-CBO                      TopKRule        ORDER BY x LIMIT k and the like: a bound of x prunes
  *                            pre-CBO                      LimitRule       LIMIT k: plans only files that hold k rows
  *                            pre-CBO                      ExpressionRule  functions of columns in filters become ranges
+ *                            pre-CBO                      CommandSourceRule  an RDD that a command reads becomes its rows
  *                            pre-CBO                      StaticJoinRule  join keys become ranges
  *   V2 scan push-down        Iceberg's scan calls ZoneMapTable.newBatchScan() to plan its files
  *                            user provided optimizers     ObserveScans    retains the conditions and keys for advise

@@ -214,7 +214,7 @@ public final class ZoneMapTable extends BaseTable {
    * @param snapshotId the snapshot the relation is pinned to
    * @param schema the columns that the filter and the projection may name
    */
-  public TableScan newScan(long snapshotId, Schema schema) {
+  public ZoneMapTableScan newScan(long snapshotId, Schema schema) {
     return ZoneMapTableScan.like(newScan().useSnapshot(snapshotId), this, schema);
   }
 

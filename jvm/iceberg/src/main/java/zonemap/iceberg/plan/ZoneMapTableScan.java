@@ -22,7 +22,7 @@ import zonemap.iceberg.prune.ScanRequest;
  * <p>The context of a scan is not public in Iceberg 1.10: this class may pass it on, as parameters of Iceberg's
  * methods, and no code may name it otherwise.
  */
-final class ZoneMapTableScan extends DataTableScan {
+public final class ZoneMapTableScan extends DataTableScan {
   private static final Constructor<?> OVER = ZoneMapTableScan.class.getDeclaredConstructors()[0];
   private static final Method CONTEXT = contextOfScans();
 
@@ -59,7 +59,7 @@ final class ZoneMapTableScan extends DataTableScan {
   }
 
   /** Returns the last plan of this scan; empty until its last task is made, and if Iceberg planned the scan. */
-  Optional<PlannedScan> planned() {
+  public Optional<PlannedScan> planned() {
     return Optional.ofNullable(planned);
   }
 

@@ -96,6 +96,22 @@ final class FileSet private[zonemap] (
     Option.when(known)(ValueRanges.of(ranges.result().iterator.flatMap(_.iterator)).atMost(limit))
   }
 
+  /** The ranges of a column's values except null in each of these files that has valid bounds, by location. */
+  private[zonemap] def valuesByLocation(column: ColumnRef): java.util.Map[String, ValueRanges] = inBudget {
+    val found = new java.util.HashMap[String, ValueRanges]
+    parts.foreach { case (segment, rows) =>
+      SegmentEvaluator.columnOf(segment, column).foreach { stored =>
+        val reader = segment.newPathReader()
+        trust.valid(segment, column.fieldId, rows).forEach { row =>
+          FileSet
+            .valuesOf(stored.bounds(row), stored.columnType, column.columnType)
+            .foreach(values => found.merge(reader.path(row), values, _ union _))
+        }
+      }
+    }
+    found
+  }
+
   /** The bounds of each row; if there are many rows, the bounds of the whole segment instead. */
   private def zones(column: BoundsColumn, rows: Bitmap): Iterator[ColumnBounds] =
     if (rows.cardinality > FileSet.MaxRowsOneByOne) Iterator.single(column.root)

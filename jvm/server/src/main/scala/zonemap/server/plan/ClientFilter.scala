@@ -7,9 +7,10 @@ import java.util.HexFormat
 import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.Schema
-import org.apache.iceberg.expressions.{Expression, Expressions, ExpressionVisitors, UnboundPredicate}
+import org.apache.iceberg.expressions.{Expression, Expressions, ExpressionVisitors, UnboundPredicate, UnboundTerm}
 import org.apache.iceberg.expressions.Expression.Operation
 import org.apache.iceberg.types.Type.TypeID
+import org.apache.iceberg.types.Types.NestedField
 
 /** Filters as clients send them. */
 private[plan] object ClientFilter {
@@ -31,11 +32,11 @@ private[plan] object ClientFilter {
     ExpressionVisitors.visit(Expressions.rewriteNot(filter), new Weakening(schema, caseSensitive))
 
   /** Replaces conditions, by the type of their column. */
-  private abstract class Replacing(schema: Schema, caseSensitive: Boolean)
+  private[plan] abstract class Replacing(schema: Schema, caseSensitive: Boolean)
       extends ExpressionVisitors.ExpressionVisitor[Expression] {
 
-    /** @param kind of the column; `None` if the schema does not have it */
-    protected def replaced(condition: UnboundPredicate[_], kind: Option[TypeID]): Expression
+    /** @param field the column, or the one that a transform is of; `None` if the schema does not have it */
+    protected def replaced(condition: UnboundPredicate[_], field: Option[NestedField]): Expression
 
     override def alwaysTrue(): Expression = Expressions.alwaysTrue()
 
@@ -50,7 +51,7 @@ private[plan] object ClientFilter {
     override def predicate[T](condition: UnboundPredicate[T]): Expression = {
       val name = condition.ref().name()
       val field = if (caseSensitive) schema.findField(name) else schema.caseInsensitiveFindField(name)
-      replaced(condition, Option(field).map(_.`type`().typeId()))
+      replaced(condition, Option(field))
     }
 
     protected def literals(condition: UnboundPredicate[_]): Seq[Any] =
@@ -59,12 +60,12 @@ private[plan] object ClientFilter {
 
   private final class Typing(schema: Schema, caseSensitive: Boolean) extends Replacing(schema, caseSensitive) {
 
-    override protected def replaced(condition: UnboundPredicate[_], kind: Option[TypeID]): Expression = {
+    override protected def replaced(condition: UnboundPredicate[_], field: Option[NestedField]): Expression = {
       val texts = literals(condition).collect { case text: CharSequence => text.toString }
-      if (texts.isEmpty || !kind.exists(Bytes)) condition
+      if (texts.isEmpty || !field.exists(isOf(_, Bytes))) condition
       else {
         val bytes = texts.map(text => ByteBuffer.wrap(HexFormat.of().parseHex(text)))
-        Expressions.predicate(condition.op(), condition.ref().name(), bytes.asJava)
+        Expressions.predicate(condition.op(), condition.term().asInstanceOf[UnboundTerm[ByteBuffer]], bytes.asJava)
       }
     }
   }
@@ -72,9 +73,10 @@ private[plan] object ClientFilter {
   /** For filters without NOT. */
   private final class Weakening(schema: Schema, caseSensitive: Boolean) extends Replacing(schema, caseSensitive) {
 
-    override protected def replaced(condition: UnboundPredicate[_], kind: Option[TypeID]): Expression =
-      if (!kind.exists(Floats)) condition
-      else if (literals(condition).exists(isDoubtful(_, kind.contains(TypeID.FLOAT)))) Expressions.alwaysTrue()
+    override protected def replaced(condition: UnboundPredicate[_], field: Option[NestedField]): Expression =
+      if (!field.exists(isOf(_, Floats))) condition
+      else if (literals(condition).exists(isDoubtful(_, field.exists(isOf(_, Set(TypeID.FLOAT))))))
+        Expressions.alwaysTrue()
       else if (Below(condition.op())) Expressions.or(condition, Expressions.isNaN(condition.ref().name()))
       else condition
 
@@ -87,7 +89,9 @@ private[plan] object ClientFilter {
     }
   }
 
-  private val Floats = Set(TypeID.FLOAT, TypeID.DOUBLE)
+  private def isOf(field: NestedField, types: Set[TypeID]): Boolean = types(field.`type`().typeId())
+
+  val Floats: Set[TypeID] = Set(TypeID.FLOAT, TypeID.DOUBLE)
 
   private val Bytes = Set(TypeID.BINARY, TypeID.FIXED)
 

@@ -9,7 +9,7 @@ import scala.util.Using
 import scala.util.control.NonFatal
 import scala.util.hashing.MurmurHash3
 
-import org.apache.iceberg.{BaseTable, FileScanTask, Scan, Schema}
+import org.apache.iceberg.{BaseTable, FileScanTask, Scan, Schema, TableScan}
 import org.apache.iceberg.exceptions.{NoSuchPlanIdException, NoSuchPlanTaskException}
 import org.apache.iceberg.expressions.{Expression, ExpressionParser}
 import org.apache.iceberg.expressions.Expression.Operation
@@ -17,7 +17,8 @@ import org.apache.iceberg.io.CloseableIterable
 import org.apache.iceberg.rest.requests.{FetchScanTasksRequestParser, PlanTableScanRequest, PlanTableScanRequestParser}
 import org.apache.iceberg.util.{JsonUtil, SnapshotUtil}
 
-import zonemap.iceberg.plan.{PinnedRelation, ZoneMapTable}
+import zonemap.iceberg.plan.{PinnedRelation, ZoneMapTable, ZoneMapTableScan}
+import zonemap.iceberg.prune.FileSet
 import zonemap.iceberg.settings.{PlannerSettings, UpkeepMode}
 import zonemap.iceberg.upkeep.UpkeepProcess
 import zonemap.server.http.{Caller, Limits, Refusal}
@@ -87,7 +88,7 @@ private[server] final class ScanPlans(
     val question = new Question(table.table, PlanTableScanRequestParser.fromJson(state.request), state)
     withPlace { deadline =>
       val ours = mutable.ArrayBuffer.empty[FileScanTask]
-      within(question, deadline)(_.foreach(task => if (pageOf(task, state) == state.page) ours += task: Unit))
+      within(question, deadline)(_.foreach(task => if (pageOf(task, state) == state.page) ours += task: Unit)): Unit
       TasksJson.bytes(ours.toSeq, question.forms, Nil, None, isPlan = false)
     }
   }
@@ -99,12 +100,12 @@ private[server] final class ScanPlans(
     val question = new Question(table.table, request, state)
     withPlace { deadline =>
       val first = mutable.ArrayBuffer.empty[FileScanTask]
-      // each task repeats what is left of the filter
+      // a task may repeat the whole filter
       val taskBytes = TaskBytes + Option(request.filter()).fold(0)(ExpressionParser.toJson(_).length)
       val pageTasks = math.max(1L, math.min(limits.pageTasks.toLong, limits.pageBytes / taskBytes))
       var count = 0L
       val forms = question.forms
-      within(question, deadline) { tasks =>
+      val planned = within(question, deadline) { tasks =>
         val enough = new EnoughRows(request, forms)
         while (tasks.hasNext && !(count <= pageTasks && enough.isReached)) {
           val task = tasks.next()
@@ -124,7 +125,7 @@ private[server] final class ScanPlans(
         (0 until pages).map(page => tokens.token(state.copy(page = page, pages = pages, seed = seed), table.scope))
       val id =
         Some(tokens.token(state.copy(page = 0, pages = 0, seed = 0), table.scope)).filter(_.length <= MaxIdLength)
-      TasksJson.bytes(first.toSeq, forms, planTasks, id, isPlan = true)
+      TasksJson.bytes(first.toSeq, planned.fold(forms)(forms.within), planTasks, id, isPlan = true)
     }
   }
 
@@ -149,8 +150,10 @@ private[server] final class ScanPlans(
         throw Refusal.badRequest("Cannot read the request: its JSON is not that of Iceberg's protocol.")
     }
 
-  private def within(question: Question, deadline: Long)(use: Iterator[FileScanTask] => Unit): Unit =
-    Using.resource(files(question)) { tasks =>
+  /** Returns the files that the index has planned; `None` if Iceberg has planned the scan. */
+  private def within(question: Question, deadline: Long)(use: Iterator[FileScanTask] => Unit): Option[FileSet] = {
+    val scan = scanOf(question)
+    Using.resource(scan.fold(CloseableIterable.empty[FileScanTask]())(_.planFiles())) { tasks =>
       Using.resource(tasks.iterator()) { each =>
         use(each.asScala.map { task =>
           if (System.nanoTime() > deadline)
@@ -159,20 +162,25 @@ private[server] final class ScanPlans(
         })
       }
     }
+    scan
+      .collect { case indexed: ZoneMapTableScan => indexed }
+      .flatMap(scan => Option(scan.planned().orElse(null)))
+      .map(_.files)
+  }
 
-  private def files(question: Question): CloseableIterable[FileScanTask] = {
+  private def scanOf(question: Question): Option[Scan[_, FileScanTask, _]] = {
     import question._
     if (isIncremental(request)) {
       // the protocol excludes the start
       val scan = table.newIncrementalAppendScan().toSnapshot(request.endSnapshotId().longValue)
       val started = Option(request.startSnapshotId()).fold(scan)(id => scan.fromSnapshotExclusive(id.longValue))
-      configured(started, request, filter).planFiles()
-    } else if (state.snapshotId == NoSnapshot) CloseableIterable.empty()
+      Some(configured(started, request, filter))
+    } else if (state.snapshotId == NoSnapshot) None
     else {
       val indexed =
         new ZoneMapTable(table.operations(), table.name(), _ => (), Long.box(state.snapshotId), settings, process)
       val weaker = filter.map(ClientFilter.weakened(_, schema, request.caseSensitive()))
-      configured(indexed.newScan(state.snapshotId, schema), request, weaker).planFiles()
+      Some(configured[TableScan](indexed.newScan(state.snapshotId, schema), request, weaker))
     }
   }
 

@@ -10,7 +10,7 @@ import org.apache.iceberg.{ContentFileParser, DataFile, DeleteFile, FileScanTask
 import org.apache.iceberg.expressions.{Expression, ExpressionParser, Expressions, ResidualEvaluator}
 import org.apache.iceberg.util.JsonUtil
 
-import zonemap.iceberg.prune.PartitionFilter
+import zonemap.iceberg.prune.{FileSet, PartitionFilter}
 
 /**
  * The specs of a table and the residuals of a filter, by which tasks are written. Not thread-safe.
@@ -21,7 +21,8 @@ private[plan] final class TaskForms(
     specs: JMap[Integer, PartitionSpec],
     schema: Schema,
     filter: Option[Expression],
-    caseSensitive: Boolean) {
+    caseSensitive: Boolean,
+    values: Option[ValuesOfFiles] = None) {
   private val evaluators = mutable.HashMap.empty[Int, ResidualEvaluator]
   private val mayFail = filter.exists(PartitionFilter.mayFailOnNull)
 
@@ -31,7 +32,16 @@ private[plan] final class TaskForms(
    * What is left of the client's filter for the rows of a file: the whole filter, if Iceberg cannot compute it. The
    * filter of the plan may be a weaker one.
    */
-  def residual(file: DataFile): Expression =
+  def residual(file: DataFile): Expression = {
+    val left = byPartition(file)
+    values.fold(left)(_.shortened(left, file.location()))
+  }
+
+  /** The same forms, with lists of values shortened by the bounds of the files that the index has planned. */
+  def within(files: FileSet): TaskForms =
+    new TaskForms(specs, schema, filter, caseSensitive, Some(new ValuesOfFiles(files, schema, caseSensitive)))
+
+  private def byPartition(file: DataFile): Expression =
     filter.fold[Expression](Expressions.alwaysTrue()) { whole =>
       val evaluator = evaluators.getOrElseUpdate(
         file.specId(),

@@ -265,6 +265,32 @@ class ScanPlansTest extends AnyFunSuite with OwnProcess {
     assert(JsonUtil.mapper().readTree(residual(_.identity("s"), null, either)) == JsonUtil.mapper().readTree(either))
   }
 
+  test("a list of values is shortened to those that a file may hold") {
+    val table = tableOf(4)
+    table.append(TestFiles.data(table, Map.empty, path = "mem://lake/unknown.parquet")): Unit
+    indexed(table): Unit
+    def residuals(filter: String): Map[String, JsonNode] =
+      read(plans().plan(as(anna, table), request(s"""{"filter":$filter}""")))
+        .get("file-scan-tasks")
+        .asScala
+        .map(task => task.get("data-file").get("file-path").asText() -> task.get("residual-filter"))
+        .toMap
+    def in(values: Int*): String = s"""{"type":"in","term":"id","values":[${values.sorted.mkString(",")}]}"""
+    def sorted(filter: JsonNode): String = in(filter.get("values").asScala.map(_.asInt()).toSeq: _*)
+    val found = residuals(in(5, 12, 13, 31, 99)).view.mapValues(sorted).toMap
+    assert(
+      found == Map(
+        "mem://lake/f0.parquet" -> in(5),
+        "mem://lake/f1.parquet" -> in(12, 13),
+        "mem://lake/f3.parquet" -> in(31),
+        "mem://lake/unknown.parquet" -> in(5, 12, 13, 31, 99)
+      ))
+    val either = s"""{"type":"or","left":${in(5, 99)},"right":{"type":"lt","term":"id","value":25}}"""
+    val parts = residuals(either)
+    assert(sorted(parts("mem://lake/f0.parquet").get("left")) == in(5))
+    assert(sorted(parts("mem://lake/f2.parquet").get("left")) == in(5, 99))
+  }
+
   test("a file is kept if the reader of some client may find a row in it") {
     val doubles = new Schema(Types.NestedField.required(1, "d", Types.DoubleType.get))
     val table = TestTable.create(doubles)
@@ -297,6 +323,8 @@ class ScanPlansTest extends AnyFunSuite with OwnProcess {
     def kept(value: String) =
       paths(read(plans().plan(as(anna, table), request(s"""{"filter":{"type":"eq","term":"b","value":"$value"}}"""))))
     assert(kept("0105").size == 1 && kept("02").isEmpty)
+    val first = """{"type":"eq","term":{"type":"transform","transform":"truncate[1]","term":"b"},"value":"01"}"""
+    assert(paths(read(plans().plan(as(anna, table), request(s"""{"filter":$first}""")))).size == 1)
     assert(intercept[Refusal](kept("xyz")).status == 400)
   }
 

@@ -9,7 +9,6 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern
 import org.apache.spark.sql.connector.read.Scan
-import org.apache.spark.sql.connector.write.RowLevelOperation.Command
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
 
@@ -27,7 +26,7 @@ import zonemap.spark.scan.{Guarded, OtherEngines, ScanPlaces, SparkMinor, SwapRu
  * the scan in a [[KeyFilteredScan]], which prunes by the keys. Spark drops the expression if there is no broadcast to
  * reuse, so no query computes the keys only for pruning, except a MERGE that inserts. See ADR 8.
  */
-private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelectionHelper {
+private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelectionHelper with PredicateHelper {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     plan match {
@@ -90,16 +89,16 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
       case ExtractEquiJoinKeys(joinType, leftKeys, rightKeys, _, _, left, right, _)
           if buildSide(join).isEmpty && !hintsOtherJoin(join) =>
         def held(build: LogicalPlan, probe: LogicalPlan, keys: Seq[Expression]) =
-          if (HeldRows.isOfUnknownSize(build) && (HeldRows.areInDriver(build) || query.isOfCommand(probe)))
+          if (HeldRows.isOfUnknownSize(build) && query.holds(build, probe))
             rowsWorthHolding(probe, keys, query).flatMap(HeldRows.of(build, _))
           else None
         def heldRight =
           if (canPruneLeft(joinType) && canBuildBroadcastRight(joinType))
-            held(right, left, leftKeys).map(rows => join.copy(left = withoutFiltersBy(right, left), right = rows))
+            held(right, left, leftKeys).map(rows => join.copy(left = withoutFiltersOf(right, left), right = rows))
           else None
         def heldLeft =
           if (canPruneRight(joinType) && canBuildBroadcastLeft(joinType))
-            held(left, right, rightKeys).map(rows => join.copy(left = rows, right = withoutFiltersBy(left, right)))
+            held(left, right, rightKeys).map(rows => join.copy(left = rows, right = withoutFiltersOf(left, right)))
           else None
         heldRight.orElse(heldLeft).getOrElse(join)
       case _ => join
@@ -120,12 +119,28 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
     rows
   }
 
-  /** Removes filters that Spark has made of a side whose rows are held now: another run of it may give other keys. */
-  private def withoutFiltersBy(side: LogicalPlan, plan: LogicalPlan): LogicalPlan =
-    plan.transformAllExpressionsWithPruning(_.containsPattern(TreePattern.DYNAMIC_PRUNING_SUBQUERY)) {
-      case pruning: DynamicPruningSubquery
-          if pruning.buildQuery.collectLeaves().exists(leaf => side.collectLeaves().exists(_.sameResult(leaf))) =>
-        Literal.TrueLiteral
+  /**
+   * Removes filters that Spark has made of a side whose rows are held now, because another run of the side may give
+   * other keys: filters by its values, and the search of a command for matching rows.
+   */
+  private def withoutFiltersOf(side: LogicalPlan, plan: LogicalPlan): LogicalPlan = {
+    def isOfSide(condition: Expression) =
+      condition match {
+        case pruning: DynamicPruningSubquery =>
+          pruning.buildQuery.collectLeaves().exists(leaf => side.collectLeaves().exists(_.sameResult(leaf)))
+        case DynamicPruningExpression(InSubquery(_, search)) => search.plan.exists(isOfCommand)
+        case _                                               => false
+      }
+    plan.transformUp { case filter @ Filter(condition, child) =>
+      val (removed, kept) = splitConjunctivePredicates(condition).partition(isOfSide)
+      if (removed.isEmpty) filter else kept.reduceOption(And(_, _)).fold(child)(Filter(_, child))
+    }
+  }
+
+  private def isOfCommand(node: LogicalPlan): Boolean =
+    node match {
+      case scan: DataSourceV2ScanRelation => SwapRule.isOfCommand(scan.relation.options)
+      case _                              => false
     }
 
   /**
@@ -200,12 +215,15 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
         targetKeys: Seq[Expression],
         source: LogicalPlan,
         sourceKeys: Seq[Expression]): Option[(LogicalPlan, LogicalPlan)] = {
-      def by(source: LogicalPlan) = withFilters(target, targetKeys, source, sourceKeys, query, keysOfPlan)
-      val found = by(source)
+      def by(source: LogicalPlan, target: LogicalPlan) =
+        withFilters(target, targetKeys, source, sourceKeys, query, keysOfPlan)
+      val found = by(source, target)
       if (found ne target) Some((found, source))
       else if (sourceKeys.exists(KeyPlan.of(source, _).isDefined)) None
       else
-        rowsWorthHolding(target, targetKeys, query).flatMap(HeldRows.of(source, _)).map(held => (by(held), held))
+        rowsWorthHolding(target, targetKeys, query)
+          .flatMap(HeldRows.of(source, _))
+          .map(held => (by(held, withoutFiltersOf(source, target)), held))
     }
     join match {
       case ExtractEquiJoinKeys(RightOuter, targetKeys, sourceKeys, _, _, target, source, _) =>
@@ -346,14 +364,11 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
     private val appended = plan.collectFirst { case append: AppendData => append.table.name }
 
     /**
-     * True if the rows are those of a command that asks once for matching rows: a copy-on-write UPDATE asks twice, and
-     * both answers must be one.
+     * True if rows of a side may be held to prune the other one. A copy-on-write command reads its source twice, in the
+     * search for matching rows and in its own plan, and both must have the same rows ([[CommandSourceRule]]).
      */
-    def isOfCommand(plan: LogicalPlan): Boolean =
-      isDelta || plan.exists {
-        case scan: DataSourceV2ScanRelation => SwapRule.commandOf(scan.relation.options).exists(_ != Command.UPDATE)
-        case _                              => false
-      }
+    def holds(side: LogicalPlan, pruned: LogicalPlan): Boolean =
+      isDelta || (HeldRows.areInDriver(side) && !pruned.exists(isOfCommand))
 
     /**
      * True for the join of a MERGE that inserts, and for an outer join that retains rows of the driver: Spark does not

@@ -18,7 +18,7 @@ import zonemap.spark.{MinorProcedures, SelfCheck, Versions, ZoneMapCatalog, Zone
 import zonemap.spark.aggregate.{AnsweredRowsStrategy, MetadataTableRule, SnapshotAggregateRule, SubqueryAnswerRule}
 import zonemap.spark.conf.{DocumentedConfs, SetCheck, UnknownConfs, ZoneMapConf}
 import zonemap.spark.job.SparkJobRunner
-import zonemap.spark.join.{CachedRowsStrategy, StaticJoinRule}
+import zonemap.spark.join.{CachedRowsStrategy, CommandSourceRule, StaticJoinRule}
 import zonemap.spark.metrics.{DriverMetrics, QueryRuns}
 import zonemap.spark.part.ZoneMapPart
 import zonemap.spark.procedure.Procedures
@@ -82,6 +82,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     extensions.injectPreCBORule(_ => TopKRule)
     extensions.injectPreCBORule(_ => LimitRule)
     extensions.injectPreCBORule(_ => ExpressionRule)
+    extensions.injectPreCBORule(_ => CommandSourceRule)
     extensions.injectPreCBORule(_ => StaticJoinRule)
     extensions.injectPlannerStrategy(new PrunedScanStrategy(_, process.broadcasts))
     extensions.injectPlannerStrategy(_ => AnsweredRowsStrategy)

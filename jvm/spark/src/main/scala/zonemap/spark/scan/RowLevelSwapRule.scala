@@ -34,7 +34,7 @@ private[zonemap] final class RowLevelSwapRule(tables: PlannableTables) extends R
           other <- tables.forCommand(target, written.options)
           isOurs = other.table().isInstanceOf[ZoneMapTable]
           changed <- RowLevelSwapRule.over(command, written, other) { relation =>
-            SwapRule.ofCommand(SwapRule.marked(relation, isOurs), command.operation.command())
+            SwapRule.ofCommand(SwapRule.marked(relation, isOurs))
           }
         } yield changed
       case _ => None

@@ -6,7 +6,6 @@ import scala.util.control.NonFatal
 import org.apache.iceberg.spark.source.SparkTable
 import org.apache.spark.sql.catalyst.plans.logical.{DeleteFromTable, DeleteFromTableWithFilters, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.connector.write.RowLevelOperation.Command
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.slf4j.LoggerFactory
@@ -59,19 +58,17 @@ private[zonemap] object SwapRule {
   val Marker = "zonemap.swapped"
 
   /** True for an option that this rule adds, whatever the case of its letters. */
-  private[spark] def isMarker(option: String): Boolean = Seq(Marker, CommandKey).exists(option.equalsIgnoreCase)
+  private[spark] def isMarker(option: String): Boolean = Seq(Marker, TargetMarker).exists(option.equalsIgnoreCase)
 
   private[scan] def isSwapped(options: CaseInsensitiveStringMap): Boolean = options.containsKey(Marker)
 
-  /** The key of the command whose target a relation is, in the relation's options. */
-  private val CommandKey = "zonemap.command"
+  /** The key of the marker of a command's target, which the search for its matching rows has too. */
+  private val TargetMarker = "zonemap.target"
 
-  /** The command whose target the relation with these options is, also in the search for its matching rows. */
-  private[spark] def commandOf(options: CaseInsensitiveStringMap): Option[Command] =
-    Option(options.get(CommandKey)).map(Command.valueOf)
+  private[spark] def isOfCommand(options: CaseInsensitiveStringMap): Boolean = options.containsKey(TargetMarker)
 
-  private[scan] def ofCommand(relation: DataSourceV2Relation, command: Command): DataSourceV2Relation =
-    relation.copy(options = withOption(relation.options, CommandKey, command.name()))
+  private[scan] def ofCommand(relation: DataSourceV2Relation): DataSourceV2Relation =
+    relation.copy(options = withOption(relation.options, TargetMarker, "true"))
 
   /** Marks a relation whose table was replaced, by a table that the index plans or by one that Iceberg plans. */
   private[scan] def marked(relation: DataSourceV2Relation, isOurs: Boolean): DataSourceV2Relation =
