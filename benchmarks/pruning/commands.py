@@ -49,6 +49,8 @@ _DEDUPLICATED = accounts.MERGE.format(
 )
 _CACHED = "cached_changes"
 _FROM_CACHE = accounts.MERGE.format(target=TARGET, keys=_CACHED)
+_FRAME = "frame_of_changes"
+_FROM_FRAME = accounts.MERGE.format(target=TARGET, keys=_FRAME)
 _DELETE = f"DELETE FROM {TARGET} WHERE id IN (SELECT id FROM {KEYS})"
 
 COMMANDS = [
@@ -56,6 +58,8 @@ COMMANDS = [
     Command("MERGE, merge-on-read", "merge-on-read", _MERGE),
     Command("MERGE, row_number() = 1", "merge-on-read", _DEDUPLICATED),
     Command("MERGE, cached source", "merge-on-read", _FROM_CACHE),
+    Command("MERGE, frame of rows", "copy-on-write", _FROM_FRAME),
+    Command("MERGE, frame of rows", "merge-on-read", _FROM_FRAME),
     Command("DELETE, copy-on-write", "copy-on-write", _DELETE),
     Command("DELETE, merge-on-read", "merge-on-read", _DELETE),
 ]
@@ -67,6 +71,8 @@ def write(spark: SparkSession) -> None:
     step = rows // (CHANGES - 2)
     accounts.write(spark, TARGET, KEYS, files=FILES, rows=rows, step=step, changes=CHANGES)
     spark.sql(f"CACHE TABLE {_CACHED} AS SELECT * FROM {KEYS}")
+    keys = spark.table(KEYS)
+    spark.createDataFrame(keys.collect(), keys.schema).createOrReplaceTempView(_FRAME)
 
 
 def measure(spark: SparkSession) -> list[dict[str, Any]]:
