@@ -145,15 +145,16 @@ def test_a_source_of_many_bytes_is_not_held(spark, source, case: str) -> None:
 
 
 def test_an_upsert_of_random_keys_inserts_no_row_twice(spark, source) -> None:
-    """Each key is that of a row of the target, so each MERGE updates one row; Spark's search would draw another one."""
+    """Each key is that of a row of the target, so each MERGE updates one row. Another run of the source, also that of
+    Spark's search for partitions, draws another key."""
     ours = commands.create_target(spark, "ours", "merge-on-read")
     spark.sql(f"ALTER TABLE {ours} ADD PARTITION FIELD m")
     spark.sql(f"INSERT INTO {ours} SELECT id + {FILES * 10}, s, d, m FROM {ours} WHERE id < 50")
     product.build(spark, ours)
-    one = f"(SELECT CAST(rand() * {FILES * 10 + 50} AS BIGINT) AS id, -7D AS d FROM range(1))"
+    spark.udf.register("draw", lambda _: random.SystemRandom().randrange(FILES * 10 + 50), "bigint")
     mark = len(session.log_lines())
     for _ in range(4):
-        spark.sql(UPSERT.format(one).replace("{t}", ours))
+        spark.sql(UPSERT.format("(SELECT draw(id) AS id, -7D AS d FROM range(1))").replace("{t}", ours))
     assert len(loglines.join_cuts(session.log_lines()[mark:], ours)) == 4
     with product.off(spark):
         assert spark.sql(f"SELECT * FROM {ours}").count() == FILES * 10 + 50

@@ -121,7 +121,7 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
 
   /**
    * Removes filters that Spark has made of a side whose rows are held now, because another run of the side may give
-   * other keys: filters by its values, and the search of a command for matching rows.
+   * other keys: filters by its values, and the search for matching rows that Spark 4.2 makes of each command.
    */
   private def withoutFiltersOf(side: LogicalPlan, plan: LogicalPlan): LogicalPlan = {
     def isOfSide(condition: Expression) =
@@ -368,7 +368,7 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
      * search for matching rows and in its own plan, and both must have the same rows ([[CommandSourceRule]]).
      */
     def holds(side: LogicalPlan, pruned: LogicalPlan): Boolean =
-      isDelta || (HeldRows.areInDriver(side) && !pruned.exists(isOfCommand))
+      if (pruned.exists(isOfCommand)) isDelta else HeldRows.areInDriver(side)
 
     /**
      * True for the join of a MERGE that inserts, and for an outer join that retains rows of the driver: Spark does not
