@@ -11,7 +11,7 @@ import zonemap.core.eval.SegmentEvaluator
 import zonemap.core.fact.{FactKey, FactKind, KnownRanges, KnownValues}
 import zonemap.core.predicate.{ColumnId, ColumnRef, Compare, CompareOp, Predicate, True, ValueRanges}
 import zonemap.core.segment.Segment
-import zonemap.core.value.{ColumnType, Presence, ZoneValue}
+import zonemap.core.value.{ColumnType, Presence, UuidType, ZoneValue}
 import zonemap.iceberg.convert.{PartitionTuples, SourceConditions}
 import zonemap.iceberg.convert.PartitionTuples.TupleKey
 import zonemap.iceberg.snapshot.TableFacts
@@ -282,6 +282,8 @@ object FileSet {
   private def valuesOf(bounds: ColumnBounds, stored: ColumnType, filterType: ColumnType): Option[ValueRanges] =
     if (bounds.nulls == Presence.All) Some(ValueRanges.empty)
     else if (stored.mayHoldNaN && bounds.nans != Presence.None) None
+    // the bounds of some writers are those of another order (S18), in which values lie that are not between them here
+    else if (stored == UuidType) None
     else
       for {
         lower <- Option(bounds.lower)

@@ -2,6 +2,7 @@
 package zonemap.server.plan
 
 import java.nio.ByteBuffer
+import java.util.UUID
 
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
@@ -289,6 +290,28 @@ class ScanPlansTest extends AnyFunSuite with OwnProcess {
     val parts = residuals(either)
     assert(sorted(parts("mem://lake/f0.parquet").get("left")) == in(5))
     assert(sorted(parts("mem://lake/f2.parquet").get("left")) == in(5, 99))
+    val negated = residuals(s"""{"type":"not","child":{"type":"and","left":${in(5, 99)},"right":${in(5, 98)}}}""")
+    assert(negated("mem://lake/f0.parquet").toString.contains("99"))
+  }
+
+  test("a list of values beyond those of the type, and of uuids, of which bounds have two orders") {
+    val uuids = Seq("00000000-0000-0001-8000-000000000000", "00000000-0000-0001-7000-000000000000")
+    val last = "00000000-0000-0002-0000-000000000000"
+    val two = new Schema(
+      Types.NestedField.required(1, "i", Types.IntegerType.get),
+      Types.NestedField.required(2, "u", Types.UUIDType.get))
+    val table = TestTable.create(two)
+    val stats = Map("i" -> Stats.range(1, 9), "u" -> Stats.range(UUID.fromString(uuids.head), UUID.fromString(last)))
+    table.append(TestFiles.data(table, stats, path = "mem://lake/f0.parquet")): Unit
+    indexed(table): Unit
+    def residual(filter: String): String = {
+      val answer = read(plans().plan(as(anna, table), request(s"""{"filter":$filter}""")))
+      answer.get("file-scan-tasks").get(0).get("residual-filter").toString
+    }
+    val numbers = residual("""{"type":"in","term":"i","values":[5,12,3000000000]}""")
+    assert(numbers.contains("5") && !numbers.contains("12"))
+    val listed = residual(s"""{"type":"in","term":"u","values":["${uuids(1)}","$last"]}""")
+    assert(listed.contains(uuids(1)) && listed.contains(last))
   }
 
   test("a file is kept if the reader of some client may find a row in it") {

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.LogicalRDD
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 
-import zonemap.spark.scan.{Guarded, ZoneMapRelation}
+import zonemap.spark.scan.{Guarded, SwapRule, ZoneMapRelation}
 
 /**
  * Holds the rows of each RDD that a DELETE, UPDATE or MERGE reads, such as the micro-batch of `foreachBatch`, if keys
@@ -37,7 +37,7 @@ private[zonemap] object CommandSourceRule extends Rule[LogicalPlan] {
   /** The number of keys that may prune files of the target; `None` if no key does. */
   private def maxRows(command: RowLevelWrite): Option[Int] =
     command
-      .collect { case relation: DataSourceV2Relation => relation }
+      .collect { case relation: DataSourceV2Relation if SwapRule.isOfCommand(relation.options) => relation }
       .flatMap(ZoneMapRelation.ofTarget)
       .filter(_.conf.exists(_.runtimeJoins))
       .flatMap { target =>

@@ -95,10 +95,10 @@ private[join] object HeldRows {
 
   private def evaluated(session: ClassicSession, plan: LogicalPlan, maxRows: Int): Option[LocalRelation] = {
     val started = System.nanoTime()
-    val first = if (plan.output.forall(column => UnsafeRow.isFixedLength(column.dataType))) maxRows + 1 else FirstRows
+    val first = if (isFixedWidth(plan)) limit / widthOf(plan) + 1 else FirstRows.toLong
     // executors evaluate with the confs of the session only where these are passed on
     val rows = SQLExecution.withSQLConfPropagated(session) {
-      few(new Execution(session, plan).executedPlan, first.min(maxRows + 1), maxRows)
+      few(new Execution(session, plan).executedPlan, first.min(maxRows + 1L).toInt, maxRows)
     }
     val fields = Seq[(String, Any)](
       "held_rows" -> rows.fold("too many")(_.length.toString),
@@ -107,6 +107,13 @@ private[join] object HeldRows {
     log.info(s"Zonemap: ${LogFields.of(fields)}")
     rows.map(rows => LocalRelation(plan.output, rows.toSeq))
   }
+
+  private def isFixedWidth(plan: LogicalPlan): Boolean =
+    plan.output.forall(column => UnsafeRow.isFixedLength(column.dataType))
+
+  /** The bytes of a row of a fixed width. */
+  private def widthOf(plan: LogicalPlan): Long =
+    UnsafeRow.calculateBitSetWidthInBytes(plan.output.size) + 8L * plan.output.size
 
   /** Returns all rows, if they are not more than `maxRows` and few enough in bytes; asks for `count` rows at first. */
   @tailrec private def few(plan: SparkPlan, count: Int, maxRows: Int): Option[Array[InternalRow]] = {

@@ -364,11 +364,14 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
     private val appended = plan.collectFirst { case append: AppendData => append.table.name }
 
     /**
-     * True if rows of a side may be held to prune the other one. A copy-on-write command reads its source twice, in the
-     * search for matching rows and in its own plan, and both must have the same rows ([[CommandSourceRule]]).
+     * True if a side is planned for several places, which must have the same rows: Spark copies subqueries, and a
+     * copy-on-write command reads its source in its search for matching rows too ([[CommandSourceRule]]).
      */
+    private val isCopied = plan.isInstanceOf[Subquery] || (!isDelta && plan.exists(_.isInstanceOf[RowLevelWrite]))
+
+    /** True if rows of a side may be held to prune the other one. */
     def holds(side: LogicalPlan, pruned: LogicalPlan): Boolean =
-      if (pruned.exists(isOfCommand)) isDelta else HeldRows.areInDriver(side)
+      !isCopied && (if (pruned.exists(isOfCommand)) isDelta else HeldRows.areInDriver(side))
 
     /**
      * True for the join of a MERGE that inserts, and for an outer join that retains rows of the driver: Spark does not
@@ -388,7 +391,8 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
         case _                              => false
       }
 
-    private def isOfDriver(side: LogicalPlan): Boolean = HeldRows.isOfUnknownSize(side) && HeldRows.areInDriver(side)
+    private def isOfDriver(side: LogicalPlan): Boolean =
+      !isCopied && HeldRows.isOfUnknownSize(side) && HeldRows.areInDriver(side)
   }
 
   /** A key of the build side of a join; `all` lists every key of the broadcast. */

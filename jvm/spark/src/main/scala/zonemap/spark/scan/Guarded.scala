@@ -23,9 +23,7 @@ private[zonemap] object Guarded {
 
   /** True if a user has ended the query while a rule ran a job. */
   private def isCancelled(error: Throwable): Boolean =
-    Thread
-      .currentThread()
-      .isInterrupted || Iterator.iterate(error)(_.getCause).takeWhile(_ != null).take(MaxCauses).exists {
+    Iterator.iterate(error)(_.getCause).takeWhile(_ != null).take(MaxCauses).exists {
       case job: SparkThrowable => SparkMinor.conditionOf(job) == "SPARK_JOB_CANCELLED"
       case _                   => false
     }
