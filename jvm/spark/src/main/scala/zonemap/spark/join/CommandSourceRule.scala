@@ -21,15 +21,16 @@ private[zonemap] object CommandSourceRule extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan =
     plan match {
       case command: RowLevelWrite =>
-        Guarded.orNothing("holding the rows of its source")(maxRows(command).map(held(command, _))).getOrElse(plan)
+        Guarded.orNothing("holding the rows of its source")(Some(held(command))).getOrElse(plan)
       case _ => plan
     }
 
-  private def held(command: RowLevelWrite, maxRows: Int): LogicalPlan = {
+  private def held(command: RowLevelWrite): LogicalPlan = {
+    lazy val atMost = maxRows(command)
     val found = new java.util.IdentityHashMap[RDD[_], Option[LocalRelation]]
     command.transformWithSubqueries { case source: LogicalRDD =>
       found
-        .computeIfAbsent(source.rdd, _ => HeldRows.of(source, maxRows))
+        .computeIfAbsent(source.rdd, _ => atMost.flatMap(HeldRows.of(source, _)))
         .fold[LogicalPlan](source)(rows => LocalRelation(source.output, rows.data))
     }
   }
@@ -43,7 +44,7 @@ private[zonemap] object CommandSourceRule extends Rule[LogicalPlan] {
       .flatMap { target =>
         for {
           files <- target.table.pinned.liveFiles
-          if keysOf(command, target).exists(key => KeyEstimate.ofFiles(files, key.column).isRight)
+          if keysOf(command, target).exists(key => KeyEstimate.mayPrune(files, key.column))
         } yield KeyEstimate.fewKeys(files)
       }
       .maxOption

@@ -60,14 +60,10 @@ private[join] object HeldRows {
 
   /** True for rows of a list that Python has sent to the driver, which Spark's own functions project and filter. */
   def areInDriver(plan: LogicalPlan): Boolean =
-    !plan.exists { node =>
-      val known = node match {
-        case rows: LogicalRDD                                     => isOfPython(rows.rdd)
-        case _: LocalRelation | _: Range | _: OneRowRelation      => true
-        case _: Project | _: Filter | _: Union | _: SubqueryAlias => true
-        case _                                                    => false
-      }
-      !known || !node.expressions.forall(Repeatable.isRepeatable)
+    Repeatable.over(plan) {
+      case rows: LogicalRDD                                => isOfPython(rows.rdd)
+      case _: LocalRelation | _: Range | _: OneRowRelation => true
+      case _                                               => false
     }
 
   /** True for a collection of the driver that Python converts, then the JVM. The classes are private to Spark. */

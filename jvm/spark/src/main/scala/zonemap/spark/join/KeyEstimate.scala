@@ -39,8 +39,11 @@ private[join] object KeyEstimate extends PredicateHelper {
   def fewKeys(files: FileSet): Int =
     (FewKeysAFile.toLong * files.count).max(FewKeys.toLong).min(Int.MaxValue - 1L).toInt
 
-  /** The estimate, as far as it does not depend on the other side. */
-  def ofFiles(files: FileSet, column: ColumnRef): Either[OperatorReason, Option[Double]] =
+  /** True if keys may prune files, as far as this does not depend on the other side. */
+  def mayPrune(files: FileSet, column: ColumnRef): Boolean =
+    files.count > 1 && (files.averageHits(column) <= MaxAverageHits || files.isKnownByHashesOnly(column))
+
+  private def ofFiles(files: FileSet, column: ColumnRef): Either[OperatorReason, Option[Double]] =
     if (files.count <= 1) Left(JoinOneFile)
     else if (files.isKnownByHashesOnly(column)) Right(None)
     else

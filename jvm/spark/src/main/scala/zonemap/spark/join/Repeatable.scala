@@ -18,10 +18,13 @@ import zonemap.spark.scan.{IcebergScans, ZoneMapRelation}
  */
 private[join] object Repeatable {
 
-  def apply(plan: LogicalPlan): Boolean =
-    !plan.isStreaming && !plan.exists { node =>
+  def apply(plan: LogicalPlan): Boolean = !plan.isStreaming && over(plan)(isLeaf)
+
+  /** True for a plan whose leaves satisfy `ofLeaf`, and whose rows only Spark's own functions project and filter. */
+  def over(plan: LogicalPlan)(ofLeaf: LeafNode => Boolean): Boolean =
+    !plan.exists { node =>
       val known = node match {
-        case leaf: LeafNode                                       => isLeaf(leaf)
+        case leaf: LeafNode                                       => ofLeaf(leaf)
         case _: Project | _: Filter | _: Union | _: SubqueryAlias => true
         case _                                                    => false
       }

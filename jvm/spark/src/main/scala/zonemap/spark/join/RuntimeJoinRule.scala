@@ -110,7 +110,7 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
     keys.foreach { key =>
       intoScans(probe, key, query) { (scan, _, own) =>
         query.known.of(scan).foreach { found =>
-          if (found.key(own).exists(k => k.restricts && KeyEstimate.ofFiles(found.files, k.column).isRight))
+          if (found.key(own).exists(k => k.restricts && KeyEstimate.mayPrune(found.files, k.column)))
             rows = Some(KeyEstimate.fewKeys(found.files).max(rows.getOrElse(0)))
         }
         None

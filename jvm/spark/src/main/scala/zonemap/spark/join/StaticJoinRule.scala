@@ -29,9 +29,6 @@ private[zonemap] object StaticJoinRule extends Rule[LogicalPlan] with PredicateH
   /** A table with fewer files is read as quickly as the rows of the other side. */
   private val FilesForRows = 16
 
-  /** Rows of the other side are not read if a key can on average be in more than this share of the files. */
-  private val MaxAverageHits = 0.5
-
   override def apply(plan: LogicalPlan): LogicalPlan =
     Guarded.orNothing("pruning by the keys of its joins")(Some(rounds(plan, MaxRounds))).getOrElse(plan)
 
@@ -142,6 +139,5 @@ private[zonemap] object StaticJoinRule extends Rule[LogicalPlan] with PredicateH
 
   /** True if values of the key probably prune so many files that rows of the other side are worth a read. */
   private def isWorthRows(files: FileSet, key: ScanKey): Boolean =
-    files.count >= FilesForRows &&
-      (files.averageHits(key.column) <= MaxAverageHits || files.isKnownByHashesOnly(key.column))
+    files.count >= FilesForRows && KeyEstimate.mayPrune(files, key.column)
 }
