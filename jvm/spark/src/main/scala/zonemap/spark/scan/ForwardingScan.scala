@@ -55,7 +55,10 @@ private[zonemap] object ForwardingScan {
     }
 }
 
-/** Iceberg's filterable scan `inner` while Spark plans its node: only its batch is made in another way. */
+/**
+ * Iceberg's filterable scan `inner` while Spark plans its node: only its batch is made in another way, and runtime
+ * filters wait for each other, since nodes that share a scan filter it from different threads (S187).
+ */
 private[scan] final class IndexedScan(val inner: Scan)
     extends ForwardingScan
     with SupportsReportPartitioning
@@ -64,7 +67,7 @@ private[scan] final class IndexedScan(val inner: Scan)
 
   override def unwrapped: Scan = inner
   override def filterAttributes(): Array[NamedReference] = filterable.filterAttributes()
-  override def filter(predicates: Array[Predicate]): Unit = filterable.filter(predicates)
+  override def filter(predicates: Array[Predicate]): Unit = inner.synchronized(filterable.filter(predicates))
 
   override def outputPartitioning(): Partitioning =
     inner.asInstanceOf[SupportsReportPartitioning].outputPartitioning()

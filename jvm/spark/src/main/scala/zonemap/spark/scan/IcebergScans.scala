@@ -18,19 +18,26 @@ import zonemap.iceberg.task.CompactTask
  */
 private[zonemap] object IcebergScans {
   private val BatchQueryScan = "org.apache.iceberg.spark.source.SparkBatchQueryScan"
+  private val CopyOnWriteScan = "org.apache.iceberg.spark.source.SparkCopyOnWriteScan"
   private val ColumnarReaders = "org.apache.iceberg.spark.source.SparkColumnarReaderFactory"
 
   private val KnownInterfaces: Set[Class[_]] = Set(
     classOf[Scan],
     classOf[SupportsReportPartitioning],
     classOf[SupportsReportStatistics],
-    classOf[SupportsRuntimeV2Filtering])
+    // Iceberg 1.10 has this one, which extends SupportsRuntimeV2Filtering
+    classOf[SupportsRuntimeFiltering])
 
   private val methods: Option[TaskMethods] = TaskMethods.ofIceberg.toOption
 
   /** True for Iceberg's batch scan if it has no interface of Spark's that a wrapping scan would hide. */
-  def isFilterable(scan: Scan): Boolean =
-    methods.isDefined && scan.getClass.getName == BatchQueryScan &&
+  def isFilterable(scan: Scan): Boolean = methods.isDefined && isKnown(scan, BatchQueryScan)
+
+  /** True for the scan of a copy-on-write command if it has no interface of Spark's that a wrapping scan would hide. */
+  def isFilteredByFiles(scan: Scan): Boolean = isKnown(scan, CopyOnWriteScan)
+
+  private def isKnown(scan: Scan, name: String): Boolean =
+    scan.getClass.getName == name &&
       interfaces(scan.getClass).forall(i => KnownInterfaces.exists(known => i.isAssignableFrom(known)))
 
   /**

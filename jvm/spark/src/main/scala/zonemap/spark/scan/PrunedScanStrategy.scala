@@ -17,6 +17,9 @@ import zonemap.spark.conf.ZoneMapConf
  * Spark's own strategy plans the scan, and this strategy replaces the node in its result. No rule on physical plans can
  * do this: Spark discards a node that a rule replaces by an equal node. The scans share their broadcasts from then on
  * ([[SharedBroadcasts]]).
+ *
+ * The target of a copy-on-write command keeps Spark's node, which filters its scan through an [[IndexedScan]]: the
+ * halves of an UPDATE by a subquery share one scan and filter it from different threads (S187).
  */
 private[zonemap] final class PrunedScanStrategy(session: SparkSession, broadcasts: SharedBroadcasts)
     extends SparkStrategy {
@@ -32,8 +35,10 @@ private[zonemap] final class PrunedScanStrategy(session: SparkSession, broadcast
       case PhysicalOperation(_, _, relation: DataSourceV2ScanRelation) =>
         Guarded
           .orNothing("metrics of its scan") {
-            if (isPruned(relation.scan))
+            if (OtherEngines.areConfigured(SQLConf.get)) None
+            else if (isPruned(relation.scan))
               ofSpark.map(_.apply(served(plan, relation)).map(replaced(_, relation.scan)))
+            else if (isTargetOfCopy(relation)) ofSpark.map(_.apply(indexed(plan, relation)))
             else None
           }
           .getOrElse(Nil)
@@ -41,20 +46,26 @@ private[zonemap] final class PrunedScanStrategy(session: SparkSession, broadcast
     }
 
   private def isPruned(scan: Scan): Boolean =
-    !OtherEngines.areConfigured(SQLConf.get) && (scan match {
+    scan match {
       case _: ForwardingScan => true
       case inner             => IcebergScans.planned(inner).isDefined
-    })
+    }
+
+  /** True for the target of a copy-on-write command that the index plans, which Spark filters by files. */
+  private def isTargetOfCopy(relation: DataSourceV2ScanRelation): Boolean =
+    SwapRule.isOfCommand(relation.relation.options) && IcebergScans.isFilteredByFiles(relation.scan)
 
   /** Lets the scan share its broadcasts, and gives Spark's strategy an [[IndexedScan]], if the query's confs do. */
   private def served(plan: LogicalPlan, relation: DataSourceV2ScanRelation): LogicalPlan =
     if (!ZoneMapConf.read(SQLConf.get, relation.relation.options).exists(_.planner.ownSplits)) plan
     else {
       broadcasts.serve(relation.scan)
-      plan.transformDown {
-        case same: DataSourceV2ScanRelation if (same eq relation) && IcebergScans.isFilterable(same.scan) =>
-          same.copy(scan = new IndexedScan(same.scan))
-      }
+      if (IcebergScans.isFilterable(relation.scan)) indexed(plan, relation) else plan
+    }
+
+  private def indexed(plan: LogicalPlan, relation: DataSourceV2ScanRelation): LogicalPlan =
+    plan.transformDown {
+      case same: DataSourceV2ScanRelation if same eq relation => same.copy(scan = new IndexedScan(same.scan))
     }
 
   private def replaced(plan: SparkPlan, scan: Scan): SparkPlan =

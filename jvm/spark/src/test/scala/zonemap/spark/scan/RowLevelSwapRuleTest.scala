@@ -12,8 +12,8 @@ import org.apache.iceberg.spark.source.SparkTable
 import org.apache.spark.sql.catalyst.expressions.{EqualTo, Literal, Multiply}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
-import org.apache.spark.sql.execution.CommandExecutionMode
-import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
+import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution}
+import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2Relation, DataSourceV2ScanRelation}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import zonemap.iceberg.plan.ZoneMapTable
@@ -32,11 +32,16 @@ class RowLevelSwapRuleTest extends SharedSession {
     table
   }
 
+  /** A command that is planned and not run. */
+  private def execution(text: String): QueryExecution = {
+    val state = spark.asInstanceOf[ClassicSession].sessionState
+    state.executePlan(state.sqlParser.parsePlan(text), CommandExecutionMode.SKIP)
+  }
+
   /** The analyzed and the optimized plan of a command that is not run. */
   private def plans(text: String): (LogicalPlan, LogicalPlan) = {
-    val state = spark.asInstanceOf[ClassicSession].sessionState
-    val execution = state.executePlan(state.sqlParser.parsePlan(text), CommandExecutionMode.SKIP)
-    (execution.analyzed, execution.optimizedPlan)
+    val planned = execution(text)
+    (planned.analyzed, planned.optimizedPlan)
   }
 
   private def command(plan: LogicalPlan): RowLevelWrite = plan.collectFirst { case found: RowLevelWrite => found }.get
@@ -98,6 +103,24 @@ class RowLevelSwapRuleTest extends SharedSession {
       assert(residuals == Seq(if (mode == "copy-on-write") Operation.TRUE else Operation.AND), "rows that stay")
       val planned = scans.map(scan => inner(scan.relation)).collect { case ours: ZoneMapTable => ours.lastPlan() }
       assert(planned.map(report => (report.mode, report.kept)) == Seq((PlanMode.Exact, 1L)), mode)
+    }
+  }
+
+  test("the halves of a copy-on-write UPDATE share one scan, whose runtime filters wait for each other (S187)") {
+    val table = target("halves", "copy-on-write")
+    withConf("spark.sql.adaptive.enabled" -> "false") {
+      val text = s"UPDATE $table SET s = 'x' WHERE id IN (SELECT max(id) FROM $table)"
+      val scans = execution(text).sparkPlan.collect { case node: BatchScanExec => node.scan }.collect {
+        case scan: IndexedScan if IcebergScans.isFilteredByFiles(scan.inner) => scan
+      }
+      assert(scans.size == 2 && (scans.head.inner eq scans.last.inner), "one scan")
+      val filtering = new Thread(() => scans.last.filter(Array.empty))
+      scans.head.inner.synchronized {
+        filtering.start()
+        while (Seq(Thread.State.NEW, Thread.State.RUNNABLE).contains(filtering.getState)) Thread.sleep(1)
+        assert(filtering.getState == Thread.State.BLOCKED)
+      }
+      filtering.join()
     }
   }
 
