@@ -10,7 +10,7 @@ import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
 import org.apache.spark.sql.types.IntegerType
 
-import zonemap.spark.scan.IcebergScans
+import zonemap.spark.scan.{IcebergScans, UncachedExecution}
 import zonemap.spark.scan.SparkMinor.ClassicSession
 
 /**
@@ -53,7 +53,7 @@ private[shadow] final class PrunedFiles(plain: ClassicSession, plan: LogicalPlan
     SparkSession.setActiveSession(plain)
     val filtered = conditions.reduceOption(And(_, _)).fold[LogicalPlan](relation)(c => Filter(unpushed(c), relation))
     val count = Aggregate(Nil, Seq(Alias(Count(Literal(1)).toAggregateExpression(), "rows")()), filtered)
-    val query = new RowCheck.Uncached(plain, count)
+    val query = new UncachedExecution(plain, count)
     query.optimizedPlan.foreach {
       case scan: DataSourceV2ScanRelation => retain(scan, paths)
       case _                              => ()

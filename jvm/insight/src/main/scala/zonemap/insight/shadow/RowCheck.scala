@@ -9,7 +9,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import zonemap.iceberg.report.Survivable
 import zonemap.spark.conf.{ConfEntry, JoinConf, ZoneMapConf}
-import zonemap.spark.scan.{SparkProcess, SwapRule, UnrefreshedExecution}
+import zonemap.spark.scan.{SparkProcess, SwapRule, UncachedExecution}
 import zonemap.spark.scan.SparkMinor.ClassicSession
 
 /**
@@ -73,7 +73,7 @@ private[shadow] final class RowCheck(user: ClassicSession, compared: Comparable,
   private def digest(off: Seq[ConfEntry[Boolean]]): RowDigest = {
     val session = sessions.open(off.map(_.key -> "false"): _*)
     SparkSession.setActiveSession(session)
-    val query = new RowCheck.Uncached(session, RowCheck.freed(RowDigest.planOf(compared), off.map(_.option)))
+    val query = new UncachedExecution(session, RowCheck.freed(RowDigest.planOf(compared), off.map(_.option)))
     RowDigest.read(
       SQLExecution.withNewExecutionId(query, Some("zonemap.shadow"))(query.executedPlan.executeCollectPublic().head))
   }
@@ -107,9 +107,4 @@ private[shadow] object RowCheck {
         relation.copy(options = new CaseInsensitiveStringMap(entries))
       else relation
     }
-
-  /** A query execution that reads the snapshots that the plan is pinned to, and no cached data. */
-  final class Uncached(session: ClassicSession, plan: LogicalPlan) extends UnrefreshedExecution(session, plan) {
-    override lazy val withCachedData: LogicalPlan = normalized
-  }
 }

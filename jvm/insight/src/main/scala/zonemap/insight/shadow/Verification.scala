@@ -9,7 +9,7 @@ import zonemap.iceberg.prune.FileSet
 import zonemap.iceberg.report.{StockReason, Survivable}
 import zonemap.insight.explain.{FoundScan, ScanFinder}
 import zonemap.spark.conf.ZoneMapConf
-import zonemap.spark.scan.{IcebergScans, SparkProcess}
+import zonemap.spark.scan.{IcebergScans, SparkProcess, UncachedExecution}
 import zonemap.spark.scan.SparkMinor.ClassicSession
 
 /**
@@ -131,7 +131,7 @@ private[zonemap] final class Verification(process: SparkProcess) {
     val session = sessions.open(ZoneMapConf.Shadow.key -> "true")
     SparkSession.setActiveSession(session)
     val plan = RowCheck.freed(query.normalized, Seq(ZoneMapConf.Shadow.option))
-    finder.of(new RowCheck.Uncached(session, plan).executedPlan).map {
+    finder.of(new UncachedExecution(session, plan).executedPlan).map {
       case stock: FoundScan.Stock if stock.reason.code == StockReason.ShadowMismatch("").code =>
         Verdict("", "tasks", stock.table, Different, -1, -1, stock.reason.message)
       case stock: FoundScan.Stock =>

@@ -1,39 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 package zonemap.spark.join
 
-import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, RowLevelWrite}
+import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan, RowLevelWrite}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.LogicalRDD
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 
 import zonemap.spark.scan.{Guarded, SwapRule, ZoneMapRelation}
 
 /**
- * Holds the rows of each RDD that a DELETE, UPDATE or MERGE reads, such as the micro-batch of `foreachBatch`, if keys
- * may prune files of the command's target. Spark may evaluate an RDD at several places: in the search for matching
- * rows, in each half of an UPDATE, in the join. The rule runs before Spark copies it there, so all places have the same
- * rows. See [[HeldRows]].
+ * Holds the rows that a DELETE, UPDATE or MERGE reads of an RDD, such as the micro-batch of `foreachBatch`, or of a
+ * relation of unknown size, such as a JDBC table, if keys may prune files of the command's target. Spark may evaluate
+ * these at several places: in the search for matching rows, in each half of an UPDATE, in the join. The rule runs
+ * before Spark makes the search, and all places of a source have the rows of one evaluation. See [[HeldRows]].
  */
 private[zonemap] object CommandSourceRule extends Rule[LogicalPlan] {
 
+  private val Tried = TreeNodeTag[Unit]("zonemap.sources-tried")
+
   override def apply(plan: LogicalPlan): LogicalPlan =
     plan match {
-      case command: RowLevelWrite =>
+      case command: RowLevelWrite if !HeldRows.namesFiles(command) =>
         Guarded.orNothing("holding the rows of its source")(Some(held(command))).getOrElse(plan)
       case _ => plan
     }
 
   private def held(command: RowLevelWrite): LogicalPlan = {
     lazy val atMost = maxRows(command)
-    val found = new java.util.IdentityHashMap[RDD[_], Option[LocalRelation]]
-    command.transformWithSubqueries { case source: LogicalRDD =>
-      found
-        .computeIfAbsent(source.rdd, _ => atMost.flatMap(HeldRows.of(source, _)))
-        .fold[LogicalPlan](source)(rows => LocalRelation(source.output, rows.data))
+    val held = for {
+      (source, places) <- SourcePlace.in(command)
+      maxRows <- atMost
+      shared = new SourcePlace.Shared(places)
+      _ = command.setTagValue(Tried, ())
+      rows <- HeldRows.of(shared.query, maxRows)
+    } yield source -> shared.at(rows)
+    command.transformWithSubqueries { case leaf: LeafNode =>
+      SourcePlace.sourceOf(leaf).flatMap(held.get).fold[LogicalPlan](leaf)(_(leaf))
     }
   }
+
+  /** True if the rule has tried to hold the rows of this side of a join, which is still a part of the plan. */
+  def hasTried(plan: LogicalPlan, side: LogicalPlan): Boolean =
+    SourcePlace.unapply(side).isDefined && plan.exists(_.getTagValue(Tried).isDefined)
 
   /** The number of keys that may prune files of the target; `None` if no key does. */
   private def maxRows(command: RowLevelWrite): Option[Int] =

@@ -7,6 +7,7 @@ import org.apache.spark.OneToOneDependency
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{InputFileBlockLength, InputFileBlockStart, InputFileName}
 import org.apache.spark.sql.catalyst.expressions.{PlanExpression, UnsafeRow}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.{TreeNodeTag, TreePattern}
@@ -16,7 +17,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.slf4j.LoggerFactory
 
 import zonemap.iceberg.report.{LogFields, MillisText}
-import zonemap.spark.scan.{Guarded, UnrefreshedExecution}
+import zonemap.spark.scan.{Guarded, UncachedExecution}
 import zonemap.spark.scan.SparkMinor.ClassicSession
 
 /**
@@ -58,6 +59,15 @@ private[join] object HeldRows {
       case leaf                        => leaf.stats.sizeInBytes >= SQLConf.get.defaultSizeInBytes
     }
 
+  /** True if the plan asks for the file that its task reads: a task of held rows reads none. */
+  def namesFiles(plan: LogicalPlan): Boolean =
+    plan
+      .collectWithSubqueries { case node => node.expressions }
+      .exists(_.exists(_.exists {
+        case _: InputFileName | _: InputFileBlockStart | _: InputFileBlockLength => true
+        case _                                                                   => false
+      }))
+
   /** True for rows of a list that Python has sent to the driver, which Spark's own functions project and filter. */
   def areInDriver(plan: LogicalPlan): Boolean =
     Repeatable.over(plan) {
@@ -91,10 +101,10 @@ private[join] object HeldRows {
 
   private def evaluated(session: ClassicSession, plan: LogicalPlan, maxRows: Int): Option[LocalRelation] = {
     val started = System.nanoTime()
-    val first = if (isFixedWidth(plan)) limit / widthOf(plan) + 1 else FirstRows.toLong
+    val first = if (isFixedWidth(plan)) limit / widthOf(plan).max(1) + 1 else FirstRows.toLong
     // executors evaluate with the confs of the session only where these are passed on
     val rows = SQLExecution.withSQLConfPropagated(session) {
-      few(new Execution(session, plan).executedPlan, first.min(maxRows + 1L).toInt, maxRows)
+      few(new UncachedExecution(session, plan).executedPlan, first.min(maxRows + 1L).toInt, maxRows)
     }
     val fields = Seq[(String, Any)](
       "held_rows" -> rows.fold("too many")(_.length.toString),
@@ -118,7 +128,7 @@ private[join] object HeldRows {
     if (bytes.sum > limit) None
     else if (rows.length < count) Some(rows)
     else if (count > maxRows) None
-    else few(plan, (count.toLong * Growth).min(maxRows + 1L).min(limit / bytes.max + 1).max(count + 1L).toInt, maxRows)
+    else few(plan, (count.toLong * Growth).min(maxRows + 1L).min(limit / bytes.max.max(1) + 1).max(count + 1L).toInt, maxRows)
   }
 
   private def bytesOf(row: InternalRow): Long =
@@ -126,6 +136,4 @@ private[join] object HeldRows {
       case unsafe: UnsafeRow => unsafe.getSizeInBytes.toLong
       case other             => throw new IllegalArgumentException(s"a row is a ${other.getClass.getName}")
     }
-
-  private final class Execution(session: ClassicSession, plan: LogicalPlan) extends UnrefreshedExecution(session, plan)
 }

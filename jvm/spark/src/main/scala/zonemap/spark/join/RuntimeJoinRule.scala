@@ -82,12 +82,13 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
 
   /**
    * Holds the rows of a side whose size Spark does not know, if Spark can broadcast it then and its keys may prune the
-   * other side. A query holds only rows that the driver has already; a command holds the rows of any source.
+   * other side, which Spark may have to broadcast instead. A query holds only rows that the driver has already; a
+   * command holds the rows of any source.
    */
   private def withHeldSide(join: Join, query: Query): Join =
     join match {
       case ExtractEquiJoinKeys(joinType, leftKeys, rightKeys, _, _, left, right, _)
-          if buildSide(join).isEmpty && !hintsOtherJoin(join) =>
+          if SparkMinor.broadcastSide(join, hintOnly = true, conf).isEmpty && !hintsOtherJoin(join) =>
         def held(build: LogicalPlan, probe: LogicalPlan, keys: Seq[Expression]) =
           if (HeldRows.isOfUnknownSize(build) && query.holds(build, probe))
             rowsWorthHolding(probe, keys, query).flatMap(HeldRows.of(build, _))
@@ -219,7 +220,7 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
         withFilters(target, targetKeys, source, sourceKeys, query, keysOfPlan)
       val found = by(source, target)
       if (found ne target) Some((found, source))
-      else if (sourceKeys.exists(KeyPlan.of(source, _).isDefined)) None
+      else if (!query.canHold(source) || sourceKeys.exists(KeyPlan.of(source, _).isDefined)) None
       else
         rowsWorthHolding(target, targetKeys, query)
           .flatMap(HeldRows.of(source, _))
@@ -371,7 +372,9 @@ private[zonemap] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelec
 
     /** True if rows of a side may be held to prune the other one. */
     def holds(side: LogicalPlan, pruned: LogicalPlan): Boolean =
-      !isCopied && (if (pruned.exists(isOfCommand)) isDelta else HeldRows.areInDriver(side))
+      canHold(side) && !isCopied && (if (pruned.exists(isOfCommand)) isDelta else HeldRows.areInDriver(side))
+
+    def canHold(side: LogicalPlan): Boolean = !CommandSourceRule.hasTried(plan, side) && !HeldRows.namesFiles(plan)
 
     /**
      * True for the join of a MERGE that inserts, and for an outer join that retains rows of the driver: Spark does not
