@@ -128,7 +128,11 @@ private[join] object HeldRows {
     if (bytes.sum > limit) None
     else if (rows.length < count) Some(rows)
     else if (count > maxRows) None
-    else few(plan, (count.toLong * Growth).min(maxRows + 1L).min(limit / bytes.max.max(1) + 1).max(count + 1L).toInt, maxRows)
+    else
+      few(
+        plan,
+        (count.toLong * Growth).min(maxRows + 1L).min(limit / bytes.max.max(1) + 1).max(count + 1L).toInt,
+        maxRows)
   }
 
   private def bytesOf(row: InternalRow): Long =

@@ -80,9 +80,11 @@ private[join] object SourcePlace {
       val shared = places.head.conditions.collect { case (form, condition) if common(form) => condition }
       val others = places.map(_.without(common))
       val either = if (others.exists(_.isEmpty)) None else others.map(_.reduce(And(_, _))).reduceOption(Or(_, _))
-      val condition = (shared ++ either).reduceOption(And(_, _)).map(_.transform { case BoundReference(i, _, _) =>
-        leaf.output(i)
-      })
+      val condition = (shared ++ either)
+        .reduceOption(And(_, _))
+        .map(_.transform { case BoundReference(i, _, _) =>
+          leaf.output(i)
+        })
       Project(columns.map(leaf.output), condition.fold[LogicalPlan](leaf)(Filter(_, leaf)))
     }
 

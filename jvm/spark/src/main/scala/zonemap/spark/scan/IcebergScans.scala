@@ -26,7 +26,8 @@ private[zonemap] object IcebergScans {
     classOf[SupportsReportPartitioning],
     classOf[SupportsReportStatistics],
     // Iceberg 1.10 has this one, which extends SupportsRuntimeV2Filtering
-    classOf[SupportsRuntimeFiltering])
+    classOf[SupportsRuntimeFiltering]
+  )
 
   private val methods: Option[TaskMethods] = TaskMethods.ofIceberg.toOption
 
