@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory
 import zonemap.iceberg.plan.ZoneMapTable
 import zonemap.iceberg.report.PlanReport
 import zonemap.spark.aggregate.AnsweredRows
-import zonemap.spark.scan.{Guarded, IcebergScans, SparkProcess}
+import zonemap.spark.scan.{Guarded, IcebergScans, RowLevelTables, SparkProcess}
 
 /**
  * Counts the executions of planned scans, for the metrics and for other listeners of the plan log: a scan of a query
@@ -90,15 +90,13 @@ private[zonemap] final class QueryRuns(process: SparkProcess) extends SparkListe
     }: Unit
   }
 
-  private def tableOf(scan: BatchScanExec): Option[ZoneMapTable] =
-    scan.table match {
-      case spark: SparkTable =>
-        spark.table() match {
-          case ours: ZoneMapTable => Some(ours)
-          case _                  => None
-        }
-      case _ => None
+  private def tableOf(scan: BatchScanExec): Option[ZoneMapTable] = {
+    val read = scan.table match {
+      case table: SparkTable => Some(table)
+      case target            => Option(RowLevelTables.target(target))
     }
+    read.map(_.table()).collect { case ours: ZoneMapTable => ours }
+  }
 }
 
 private[zonemap] object QueryRuns {

@@ -39,6 +39,11 @@ class DriverMetricsTest extends SharedSession {
     assert(count("files.planned") - planned == 1)
     assert(count("planningMicros") - times == 1)
     assert(value("planningMicros", "Max") > 0)
+
+    sql(s"ALTER TABLE $table SET TBLPROPERTIES ('format-version' = '2', 'write.delete.mode' = 'merge-on-read')")
+    sql(s"DELETE FROM $table WHERE id = 12")
+    eventually(count("plans.exact") - exact == 2)
+    assert(count("files.planned") - planned == 2, "the scan of a command's target runs, too")
   }
 
   test("a plan of Iceberg counts under its reason") {
