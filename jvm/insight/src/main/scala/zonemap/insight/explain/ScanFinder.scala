@@ -19,13 +19,15 @@ import zonemap.iceberg.report.{AggregateReason, PlanReport, StockReason, SwapRea
 import zonemap.insight.explain.FoundScan.ScanDetails
 import zonemap.spark.aggregate.{AnsweredRows, AnsweredScan, MetadataTableRule, NotAnswered, RemainingFilesScan}
 import zonemap.spark.join.KeyFilteredScan
-import zonemap.spark.scan.{IcebergScans, PlannableTables, RowLevelTables, SqlNames, SwapDecision, ZoneMapRelation}
+import zonemap.spark.scan.{ForwardingScan, IcebergScans, PlannableTables, RowLevelTables, SqlNames, SwapDecision}
+import zonemap.spark.scan.{SwapRule, ZoneMapRelation}
 
 /**
  * Finds the scans of Iceberg tables in a physical plan, and how each was planned. EXPLAIN and `why_not` describe the
  * same scans. It plans and executes nothing.
  */
 private[zonemap] final class ScanFinder(tables: PlannableTables) extends AdaptiveSparkPlanHelper {
+  import ScanFinder._
 
   def of(plan: SparkPlan): Seq[FoundScan] = {
     lazy val uses = ScanUse.of(logicalPlans(plan))
@@ -103,11 +105,23 @@ private[zonemap] final class ScanFinder(tables: PlannableTables) extends Adaptiv
   private def notesOf(table: ZoneMapTable): Seq[ScanNote] = table.notes().asScala.toSeq.map(ScanNote.parse)
 
   private def afterPlanning(scan: BatchScanExec): Seq[ScanNote] =
-    scan.scan match {
+    ofCommand(scan).toSeq ++ (scan.scan match {
       case filtered: KeyFilteredScan     => filtered.notes.map(ScanNote.parse)
       case remaining: RemainingFilesScan => Seq(ScanNote.parse(remaining.note))
+      case _ if isSearch(scan)           => Nil
       case plain => scan.logicalLink.flatMap(NotAnswered.reasonFor(plain, _)).map(ScanNote.of).toSeq
-    }
+    })
+
+  /** What a scan of the target does in a copy-on-write command. */
+  private def ofCommand(scan: BatchScanExec): Option[ScanNote] =
+    if (isSearch(scan)) Some(Search)
+    else
+      Option.when(scan.runtimeFilters.nonEmpty && IcebergScans.isFilteredByFiles(ForwardingScan.innermost(scan.scan)))(
+        Target)
+
+  /** True for the scan with which Spark finds the files that a copy-on-write command rewrites. */
+  private def isSearch(scan: BatchScanExec): Boolean =
+    scan.table.isInstanceOf[SparkTable] && SwapRule.isOfCommand(optionsOf(scan))
 
   private def isAggregateNoted(scan: Scan, use: ScanUse): Boolean =
     scan.isInstanceOf[RemainingFilesScan] || NotAnswered.reasonFor(scan, use.scan).isDefined
@@ -136,4 +150,10 @@ private[zonemap] final class ScanFinder(tables: PlannableTables) extends Adaptiv
   private def logicalScan(scan: BatchScanExec): Option[DataSourceV2ScanRelation] =
     scan.logicalLink
       .flatMap(_.collectFirst { case found: DataSourceV2ScanRelation if found.scan eq scan.scan => found })
+}
+
+private object ScanFinder {
+  private val Search =
+    ScanNote("search", "Spark finds the files with matching rows by this scan, before it reads the target")
+  private val Target = ScanNote("target", "of these files Spark reads and rewrites those that its search has found")
 }

@@ -15,7 +15,9 @@ object Remedies {
 
   private val scans: Seq[(String, String)] = Seq(
     "EMPTY_TABLE" -> Nothing,
-    "NOT_COVERED" -> "Run the query again, or CALL zonemap.system.build_index(table => '{table}').",
+    "NOT_COVERED" ->
+      ("CALL zonemap.system.build_index(table => '{table}'). Unless upkeep.mode is off, the index is built in the " +
+        "background, too: run the query again."),
     "TOO_MANY_UNKNOWN_ENTRIES" -> "CALL zonemap.system.refresh_index(table => '{table}'), or raise plan.maxUnknownEntries.",
     "COLUMN_STATS_REQUESTED" -> Nothing,
     "SCHEMA_MISMATCH" -> "Filter by other columns, or read a snapshot that was written after the change of the schema.",

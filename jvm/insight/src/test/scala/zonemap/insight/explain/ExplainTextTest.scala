@@ -82,6 +82,10 @@ class ExplainTextTest extends SharedSession {
     assert(isIndexed(delete, name), delete)
     val update = explainedOnly(s"UPDATE $name SET s = 'x' WHERE id = 12")
     assert(isIndexed(update, name) && update.contains("kept after zones: 1,"), update)
+    for (section <- Seq(text, delete, update)) {
+      val kinds = section.linesIterator.map(_.trim.takeWhile(_ != ' ')).filter(Set("search:", "target:", "aggregates:"))
+      assert(kinds.toSeq.sorted == Seq("search:", "target:"), section)
+    }
     withConf("spark.sql.zonemap.rowLevel.enabled" -> "false") {
       val off = explainedOnly(s"UPDATE $name SET s = 'x' WHERE id = 12")
       assert(off.contains(s"table $name mode STOCK\n  reason: NOT_A_QUERY_SCAN ("), off)

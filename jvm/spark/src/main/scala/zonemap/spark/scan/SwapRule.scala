@@ -65,7 +65,7 @@ private[zonemap] object SwapRule {
   /** The key of the marker of a command's target, which the search for its matching rows has too. */
   private val TargetMarker = "zonemap.target"
 
-  private[spark] def isOfCommand(options: CaseInsensitiveStringMap): Boolean = options.containsKey(TargetMarker)
+  private[zonemap] def isOfCommand(options: CaseInsensitiveStringMap): Boolean = options.containsKey(TargetMarker)
 
   private[scan] def ofCommand(relation: DataSourceV2Relation): DataSourceV2Relation =
     relation.copy(options = withOption(relation.options, TargetMarker, "true"))
