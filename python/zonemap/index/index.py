@@ -205,7 +205,8 @@ class Index:
             InvalidArgumentError: ``dry_run`` is not a bool, or ``facts`` is not a list of texts.
         """
         rows = self._call("drop_index", arguments.of_dry_run(dry_run) + arguments.of_facts(facts))
-        return DropResult(table=self._table, dry_run=dry_run, paths=tuple(str(row["path"]) for row in rows))
+        paths = tuple(str(row["path"]) for row in rows)
+        return DropResult(table=self._table, dry_run=dry_run, paths=paths, of_facts=bool(facts))
 
     def why_not(self, query: DataFrame | str, *, facts: bool = True) -> WhyNotResult:
         """Explains why a query of the table reads the files that it reads; see ``zonemap.why_not``."""

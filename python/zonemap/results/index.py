@@ -334,19 +334,30 @@ class DropResult(Shown):
 
     Attributes:
         table: The table as named in the call.
-        dry_run: True if no file was deleted.
+        dry_run: True if nothing was changed.
         paths: Full paths of the files.
+        of_facts: True if only facts leave the index: ``collect_garbage`` deletes their files later.
     """
 
     table: str
     dry_run: bool
     paths: tuple[str, ...]
+    of_facts: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the fields by name, ready for JSON."""
-        return {"table": self.table, "dry_run": self.dry_run, "paths": list(self.paths)}
+        return {
+            "table": self.table,
+            "dry_run": self.dry_run,
+            "paths": list(self.paths),
+            "of_facts": self.of_facts,
+        }
 
     def _shown(self) -> tuple[str, list[dict[str, Any]]]:
-        verb = "Would delete" if self.dry_run else "Deleted"
-        heading = f"{verb} {len(self.paths):,} files of the index of {self.table}"
+        files = f"{len(self.paths):,} files of the index of {self.table}"
+        if self.of_facts:
+            verb = "Would stop using" if self.dry_run else "No longer uses"
+            heading = f"{verb} {files}; collect_garbage deletes them once no retained snapshot's version names them"
+        else:
+            heading = f"{'Would delete' if self.dry_run else 'Deleted'} {files}"
         return heading, [{"path": path} for path in self.paths]
