@@ -2,7 +2,7 @@
 package zonemap.spark.join
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan, RowLevelWrite}
+import org.apache.spark.sql.catalyst.plans.logical.{LocalLimit, LogicalPlan, RowLevelWrite}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
@@ -21,22 +21,25 @@ private[zonemap] object CommandSourceRule extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     plan match {
-      case command: RowLevelWrite if !HeldRows.namesFiles(command) =>
+      case command: RowLevelWrite if !HeldRows.namesFiles(command) && !hasLimit(command) =>
         Guarded.orNothing("holding the rows of its source")(Some(held(command))).getOrElse(plan)
       case _ => plan
     }
 
+  /** Above a limit, functions may fail for rows that Spark never reads; above held rows, it evaluates them for all. */
+  private def hasLimit(command: LogicalPlan): Boolean =
+    command.collectWithSubqueries { case limit: LocalLimit => limit }.nonEmpty
+
   private def held(command: RowLevelWrite): LogicalPlan = {
     lazy val atMost = maxRows(command)
     val held = for {
-      (source, places) <- SourcePlace.in(command)
+      (key, places) <- SourcePlace.in(command).groupBy(_.key)
       maxRows <- atMost
-      shared = new SourcePlace.Shared(places)
       _ = command.setTagValue(Tried, ())
-      rows <- HeldRows.of(shared.query, maxRows)
-    } yield source -> shared.at(rows)
-    command.transformWithSubqueries { case leaf: LeafNode =>
-      SourcePlace.sourceOf(leaf).flatMap(held.get).fold[LogicalPlan](leaf)(_(leaf))
+      rows <- HeldRows.of(places.head.query(places), maxRows)
+    } yield key -> ((place: SourcePlace) => place.over(places, rows))
+    command.transformWithSubqueries { case plan @ SourcePlace(place) =>
+      held.get(place.key).fold[LogicalPlan](plan)(_(place))
     }
   }
 

@@ -9,87 +9,73 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.types.DataType
 
 /**
- * A place of a plan that reads an RDD, or a relation of unknown size such as a JDBC table.
+ * A place of a plan that reads an RDD, or a relation of unknown size such as a JDBC table: projections and filters above
+ * a leaf.
  *
- * @param needed the columns that the place uses
- * @param filters conditions on columns of `leaf`; the place uses only rows that satisfy them
+ * A relation may evaluate a condition itself, in another way than Spark: `code = 'ab'` selects 'AB' too in a database
+ * that ignores case. So a condition of a relation is a part of what is read, and Spark does not evaluate it again.
+ *
+ * @param source what the leaf reads
+ * @param read the conditions that belong to what is read, without tests for null, which are the same everywhere
  */
-private[join] final class SourcePlace private (val leaf: LeafNode, needed: AttributeSet, filters: Seq[Expression]) {
+private[join] final class SourcePlace private (
+    source: AnyRef,
+    private val leaf: LeafNode,
+    columns: Seq[NamedExpression],
+    private val used: AttributeSet,
+    read: Seq[Expression],
+    others: Seq[Expression]) {
 
-  /** The columns that the place uses, as places among those of the leaf. */
-  private def columns: Seq[Int] = leaf.output.indices.filter(i => needed.contains(leaf.output(i)))
+  /** Equal for places that read the same: the source, its columns, and the conditions. */
+  val key: SourcePlace.Key = (
+    source,
+    leaf.output.map(column => (column.name, column.dataType)),
+    read.map(BindReferences.bindReference(_, leaf.output).canonicalized).toSet)
 
-  /**
-   * The conditions on columns as places among those of the leaf. Conditions with one canonical form are equal; the form
-   * itself cannot always be evaluated.
-   */
-  private val conditions: Seq[(Expression, Expression)] =
-    filters
-      .filter(filter => Repeatable.isRepeatable(filter) && !filter.exists(_.isInstanceOf[OuterReference]))
-      .map(BindReferences.bindReference(_, leaf.output))
-      .map(bound => bound.canonicalized -> bound)
+  private def usedOf(places: Seq[SourcePlace]): Seq[Int] =
+    leaf.output.indices.filter(i => places.exists(place => place.used.contains(place.leaf.output(i))))
 
-  private def without(common: Set[Expression]): Seq[Expression] =
-    conditions.collect { case (form, condition) if !common(form) => condition }
+  /** What is read, with the columns that any of the places with this key uses. */
+  def query(places: Seq[SourcePlace]): LogicalPlan =
+    Project(usedOf(places).map(leaf.output), filtered(read, leaf))
+
+  /** This place over the rows of [[query]]. */
+  def over(places: Seq[SourcePlace], rows: LocalRelation): LogicalPlan =
+    Project(columns, filtered(others, LocalRelation(usedOf(places).map(leaf.output), rows.data)))
+
+  private def filtered(conditions: Seq[Expression], child: LogicalPlan): LogicalPlan =
+    conditions.reduceOption(And(_, _)).fold(child)(Filter(_, child))
 }
 
 private[join] object SourcePlace {
 
-  /** What a leaf reads: the RDD or the relation, and the columns. */
-  type Source = (AnyRef, Seq[(String, DataType)])
+  type Key = (AnyRef, Seq[(String, DataType)], Set[Expression])
 
-  /** The place that consists of projections and filters above a source, if the plan is one. */
   def unapply(plan: LogicalPlan): Option[SourcePlace] =
     plan match {
-      case PhysicalOperation(columns, filters, leaf: LeafNode) if sourceOf(leaf).isDefined =>
+      case PhysicalOperation(columns, filters, leaf: LeafNode) =>
         val above = plan.collect { case node if node ne leaf => node.references }
-        Some(new SourcePlace(leaf, AttributeSet.fromAttributeSets(columns.map(_.references) ++ above), filters))
+        val used = AttributeSet.fromAttributeSets(columns.map(_.references) ++ above)
+        leaf match {
+          case rows: LogicalRDD => Some(new SourcePlace(rows.rdd, leaf, columns, used, Nil, filters))
+          case relation: LogicalRelation if HeldRows.isOfUnknownSize(relation) =>
+            val (read, others) = filters.partition(isRead)
+            Some(new SourcePlace(relation.relation, leaf, columns, used, read, others))
+          case _ => None
+        }
       case _ => None
     }
 
-  /** Returns what the leaf reads; `None` if it is neither an RDD nor a relation of unknown size. */
-  def sourceOf(leaf: LogicalPlan): Option[Source] = {
-    def source(read: AnyRef) = (read, leaf.output.map(column => (column.name, column.dataType)))
-    leaf match {
-      case rows: LogicalRDD                                                => Some(source(rows.rdd))
-      case relation: LogicalRelation if HeldRows.isOfUnknownSize(relation) => Some(source(relation.relation))
-      case _                                                               => None
-    }
-  }
-
-  /** All places of a plan and of its subqueries, by what they read. */
-  def in(plan: LogicalPlan): Map[Source, Seq[SourcePlace]] =
-    of(plan).flatMap(place => sourceOf(place.leaf).map(_ -> place)).groupBy(_._1).map { case (source, places) =>
-      source -> places.map(_._2)
+  private def isRead(condition: Expression): Boolean =
+    condition match {
+      case IsNotNull(_) => false
+      case other        => Repeatable.isRepeatable(other) && !other.exists(_.isInstanceOf[OuterReference])
     }
 
-  private def of(plan: LogicalPlan): Seq[SourcePlace] =
+  /** All places of a plan and of its subqueries. */
+  def in(plan: LogicalPlan): Seq[SourcePlace] =
     plan match {
-      case SourcePlace(place) => place +: plan.collect { case node => node.subqueries }.flatten.flatMap(of)
-      case other              => (other.children ++ other.subqueries).flatMap(of)
+      case SourcePlace(place) => place +: plan.collect { case node => node.subqueries }.flatten.flatMap(in)
+      case other              => (other.children ++ other.subqueries).flatMap(in)
     }
-
-  /** The rows of one source that its places use. */
-  final class Shared(places: Seq[SourcePlace]) {
-    private val columns = places.flatMap(_.columns).distinct.sorted
-
-    /** The rows that satisfy the conditions of any place, with the columns that any place uses. */
-    def query: LogicalPlan = {
-      val leaf = places.head.leaf
-      val common = places.map(_.conditions.map(_._1).toSet).reduce(_ intersect _)
-      val shared = places.head.conditions.collect { case (form, condition) if common(form) => condition }
-      val others = places.map(_.without(common))
-      val either = if (others.exists(_.isEmpty)) None else others.map(_.reduce(And(_, _))).reduceOption(Or(_, _))
-      val condition = (shared ++ either)
-        .reduceOption(And(_, _))
-        .map(_.transform { case BoundReference(i, _, _) =>
-          leaf.output(i)
-        })
-      Project(columns.map(leaf.output), condition.fold[LogicalPlan](leaf)(Filter(_, leaf)))
-    }
-
-    /** Returns rows of the query as those of the source at any place, by the leaf there. */
-    def at(rows: LocalRelation): LogicalPlan => LogicalPlan =
-      leaf => LocalRelation(columns.map(leaf.output), rows.data)
-  }
 }

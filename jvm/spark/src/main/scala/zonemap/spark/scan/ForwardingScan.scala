@@ -46,6 +46,13 @@ private[zonemap] object ForwardingScan {
       case other                      => other
     }
 
+  /** Returns the scan of the logical plan, by the scan of a node. */
+  def ofLogical(scan: Scan): Scan =
+    scan match {
+      case indexed: IndexedScan => indexed.inner
+      case other                => other
+    }
+
   /** Returns Iceberg's scan, to which `scan` forwards. */
   @tailrec
   def innermost(scan: Scan): Scan =

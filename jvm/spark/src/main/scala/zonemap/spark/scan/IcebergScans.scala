@@ -53,12 +53,15 @@ private[zonemap] object IcebergScans {
     val inner = ForwardingScan.unwrapped(scan)
     methods.filter(_ => isFilterable(inner)).flatMap { found =>
       found.tasks.invoke(inner): Unit // the plan is complete once its last task is created
-      found.below.invoke(inner) match {
-        case ours: ZoneMapBatchScan => Option(ours.planned().orElse(null))
-        case _                      => None
-      }
+      plannedBelow(found, inner)
     }
   }
+
+  private def plannedBelow(methods: TaskMethods, scan: Scan): Option[PlannedScan] =
+    methods.below.invoke(scan) match {
+      case ours: ZoneMapBatchScan => Option(ours.planned().orElse(null))
+      case _                      => None
+    }
 
   /** Returns the filter that Spark pushed to Iceberg's scan; `None` for other kinds of scans. */
   def filterOf(scan: Scan): Option[Expression] =
@@ -122,8 +125,9 @@ private[zonemap] object IcebergScans {
   /** The report of a scan that was planned from the index; `None` if Iceberg planned the scan. */
   def report(scan: Scan): Option[PlanReport] =
     scan match {
-      case forwarding: ForwardingScan => report(forwarding.inner)
-      case inner                      => planned(inner).map(_.report)
+      case forwarding: ForwardingScan          => report(forwarding.inner)
+      case target if isFilteredByFiles(target) => methods.flatMap(plannedBelow(_, target)).map(_.report)
+      case inner                               => planned(inner).map(_.report)
     }
 
   private def tasks(scan: Scan): IndexedSeq[AnyRef] = tasksOf(scan).toArray.toIndexedSeq
