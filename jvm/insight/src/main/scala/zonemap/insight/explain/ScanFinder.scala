@@ -34,7 +34,7 @@ private[zonemap] final class ScanFinder(tables: PlannableTables) extends Adaptiv
     // the subqueries of dynamic pruning have copies of plans with the same scans
     val seen = Collections.newSetFromMap(new IdentityHashMap[Scan, java.lang.Boolean])
     collectWithSubqueries(plan) {
-      case scan: BatchScanExec           => if (seen.add(scan.scan)) ofScan(scan, uses).toSeq else Nil
+      case scan: BatchScanExec => if (seen.add(ForwardingScan.ofLogical(scan.scan))) ofScan(scan, uses).toSeq else Nil
       case rows: LocalTableScanExec      => AnsweredRows.scanOf(rows).map(ofAnswered).orElse(ofIceberg(rows)).toSeq
       case cached: InMemoryTableScanExec => of(cached.relation.cachedPlan).map(_.cached)
       // the plan of a command that has run
@@ -63,7 +63,7 @@ private[zonemap] final class ScanFinder(tables: PlannableTables) extends Adaptiv
     table.table() match {
       case ours: ZoneMapTable if ours.lastPlan() != null =>
         val report = IcebergScans.report(scan.scan).orElse(Option(ours.lastPlan()))
-        val details = detailsOf(ours, uses(scan.scan))
+        val details = detailsOf(ours, uses(ForwardingScan.ofLogical(scan.scan)))
         FoundScan.of(ours, sqlName(scan, ours.baseName()), report, details, notesOf(ours), afterPlanning(scan))
       case ours: ZoneMapTable if ours.pinned.snapshotId.isEmpty =>
         val reason = StockReason.EmptyTable
@@ -148,8 +148,9 @@ private[zonemap] final class ScanFinder(tables: PlannableTables) extends Adaptiv
     logicalScan(scan).fold(CaseInsensitiveStringMap.empty())(_.relation.options)
 
   private def logicalScan(scan: BatchScanExec): Option[DataSourceV2ScanRelation] =
-    scan.logicalLink
-      .flatMap(_.collectFirst { case found: DataSourceV2ScanRelation if found.scan eq scan.scan => found })
+    scan.logicalLink.flatMap(_.collectFirst {
+      case found: DataSourceV2ScanRelation if found.scan eq ForwardingScan.ofLogical(scan.scan) => found
+    })
 }
 
 private object ScanFinder {
