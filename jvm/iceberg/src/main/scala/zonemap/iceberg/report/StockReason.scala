@@ -70,8 +70,7 @@ object StockReason {
     Unindexable("").code ->
       ("A manifest lists encrypted files, differs from its manifest list, or cannot be decoded by Iceberg; or an " +
         "equality delete compares a field of a struct."),
-    StoreDamaged(
-      "").code -> "The stored index is damaged, or lacks a segment; a new one is built by `build_index` and by upkeep.",
+    StoreDamaged("").code -> "A stored segment was found damaged or missing while the scan was planned.",
     StoreSlow(0, 0).code ->
       "The store did not respond within `plan.maxStoreWait`; later queries find the bytes that it still loads.",
     ShadowMismatch("").code -> "Shadow mode found a difference between the plan from the index and Iceberg's plan.",

@@ -148,8 +148,8 @@ private[zonemap] final class SnapshotResolver(process: IndexProcess, upkeep: Upk
       settings: PlannerSettings): Either[StockReason, ResolvedSnapshot] =
     (settings.upkeep, settings.coverOnRead) match {
       case (UpkeepMode.Off, _) =>
-        Left(
-          notCovered(index, s"${index.storeState.lastReadError.getOrElse("the table has no index")} and upkeep is off"))
+        val why = index.storeState.lastReadError.getOrElse("the table has no index")
+        Left(StockReason.NotCovered(s"$why and upkeep is off"))
       case _ if index.oversized.exists(_.bytes > process.caps.hotMaxBytes) =>
         Left(StockReason.NotCovered(tooLarge(index)))
       case (_, CoverOnRead.Wait) =>
@@ -160,13 +160,8 @@ private[zonemap] final class SnapshotResolver(process: IndexProcess, upkeep: Upk
         }
       case _ =>
         upkeep.enqueue(table, snapshot, settings)
-        Left(notCovered(index, "it is being indexed in the background"))
+        Left(StockReason.NotCovered("it is being indexed in the background"))
     }
-
-  private def notCovered(index: TableIndex, why: String): StockReason =
-    index.storeState.lastReadError
-      .flatMap(StoreState.damageOf)
-      .fold[StockReason](StockReason.NotCovered(why))(StockReason.StoreDamaged)
 
   private def tooLarge(index: TableIndex): String = {
     val needed = index.oversized.fold(0L)(_.bytes)

@@ -212,22 +212,6 @@ class CoverageTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
       assert(t.io.reads(Manifest) == (if (written) 0 else 1))
     }
 
-  for ((upkeep, later) <- Seq(UpkeepMode.Off -> "STORE_DAMAGED", UpkeepMode.Auto -> "EXACT"))
-    test(s"a store that is damaged when it is opened, upkeep $upkeep: STORE_DAMAGED, then $later") {
-      val t = table(commits = 2)
-      build(t)
-      for (file <- t.io.storeFiles if !file.endsWith("latest"))
-        t.io.put(file, t.io.bytes(file).map(b => (b ^ 0x55).toByte))
-      process.restart()
-      val settings = PlannerSettings(upkeep = upkeep)
-      val expected = stock(t, idIs15).map(_.file().location()).toSet
-      for (code <- Seq("STORE_DAMAGED", later)) {
-        val planned = ours(t, idIs15, settings)
-        assert(told(planned) == code && planned.paths == expected)
-        awaitUpkeep()
-      }
-    }
-
   test("the store location is honoured, with and without a trailing slash, by every way to write") {
     for (location <- Seq("mem://elsewhere/index-store", "mem://elsewhere/index-store/")) {
       val t = table(commits = 2)
