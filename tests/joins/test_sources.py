@@ -227,7 +227,10 @@ def test_the_rows_of_a_source_are_held_as_they_are(spark, source, base) -> None:
     read.load().createOrReplaceTempView("changing")
     cached = spark.sql("SELECT id, d FROM changing").cache()
     assert cached.count() == 5
-    rows.withColumn("d", functions.lit(-9.0)).write.format("jdbc").options(**jdbc).mode("overwrite").save()
+    # not by Spark, which would refresh its caches
+    connection = spark._jvm.java.sql.DriverManager.getConnection(jdbc["url"])
+    assert connection.createStatement().executeUpdate('UPDATE changing SET "d" = -9') == 5
+    connection.close()
     mark = len(session.log_lines())
     twins = commands.create_twins(spark, "copy-on-write")
     commands.run_on_twins(spark, twins, UPDATE.format("changing"))

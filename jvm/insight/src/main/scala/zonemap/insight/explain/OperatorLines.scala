@@ -7,16 +7,13 @@ import zonemap.iceberg.report.{AggregateReason, OperatorReason, PlanReport}
 import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.expression.{ExpressionSql, MonotoneSort}
 import zonemap.spark.join.{Column, KeyFilteredScan, NotPrunedByKeys}
-import zonemap.spark.scan.{SwapRule, ZoneMapRelation}
+import zonemap.spark.scan.ZoneMapRelation
 
 /** Gives the reasons why operators above a scan prune no file of it; the operators that prune have lines of their own. */
 private[explain] final class OperatorLines(relation: ZoneMapRelation, report: PlanReport) {
   private def isOn(rule: ZoneMapConf => Boolean): Boolean = relation.conf.exists(rule)
 
-  /** The aggregate above the scan is that of Spark's search for matching rows, and not of the user's statement. */
-  private def isOfCommand: Boolean = SwapRule.isOfCommand(relation.relation.options)
-
-  /** @param aggregateNoted whether the section has a line about the aggregate */
+  /** @param aggregateNoted whether the section has a line about the aggregate, or needs none */
   def of(use: ScanUse, aggregateNoted: Boolean): Seq[ScanNote] =
     if (report.kept == 0) Nil else unused(use, aggregateNoted)
 
@@ -24,7 +21,7 @@ private[explain] final class OperatorLines(relation: ZoneMapRelation, report: Pl
     use.sort.filter(_ => report.topK.isEmpty).map(s => line("top-k bound", topK(s))).toSeq ++
       use.limit.filter(_ => report.limit.isEmpty).map(l => line(s"limit ${l.of}", limit(l))) ++
       (if (use.joins.isEmpty || isPrunedByJoin(use)) Nil else joins(use).map(line("join keys", _))) ++
-      use.aggregate.filterNot(_ => aggregateNoted || isOfCommand).map(a => ScanNote.of(aggregates(a)))
+      use.aggregate.filterNot(_ => aggregateNoted).map(a => ScanNote.of(aggregates(a)))
 
   private def line(name: String, reason: OperatorReason): ScanNote =
     ScanNote(name, "not used", Some(Coded.of(reason.code, reason.message, reason)))

@@ -104,27 +104,27 @@ private[zonemap] final class ScanFinder(tables: PlannableTables) extends Adaptiv
 
   private def notesOf(table: ZoneMapTable): Seq[ScanNote] = table.notes().asScala.toSeq.map(ScanNote.parse)
 
-  private def afterPlanning(scan: BatchScanExec): Seq[ScanNote] =
-    ofCommand(scan).toSeq ++ (scan.scan match {
-      case filtered: KeyFilteredScan     => filtered.notes.map(ScanNote.parse)
-      case remaining: RemainingFilesScan => Seq(ScanNote.parse(remaining.note))
-      case _ if isSearch(scan)           => Nil
+  private def afterPlanning(scan: BatchScanExec): Seq[ScanNote] = {
+    val inCommand = placeInCommand(scan)
+    inCommand.toSeq ++ (scan.scan match {
+      case filtered: KeyFilteredScan       => filtered.notes.map(ScanNote.parse)
+      case remaining: RemainingFilesScan   => Seq(ScanNote.parse(remaining.note))
+      case _ if inCommand.contains(Search) => Nil
       case plain => scan.logicalLink.flatMap(NotAnswered.reasonFor(plain, _)).map(ScanNote.of).toSeq
     })
+  }
 
   /** What a scan of the target does in a copy-on-write command. */
-  private def ofCommand(scan: BatchScanExec): Option[ScanNote] =
-    if (isSearch(scan)) Some(Search)
+  private def placeInCommand(scan: BatchScanExec): Option[ScanNote] =
+    if (scan.table.isInstanceOf[SparkTable]) Option.when(SwapRule.isOfCommand(optionsOf(scan)))(Search)
     else
       Option.when(scan.runtimeFilters.nonEmpty && IcebergScans.isFilteredByFiles(ForwardingScan.innermost(scan.scan)))(
         Target)
 
-  /** True for the scan with which Spark finds the files that a copy-on-write command rewrites. */
-  private def isSearch(scan: BatchScanExec): Boolean =
-    scan.table.isInstanceOf[SparkTable] && SwapRule.isOfCommand(optionsOf(scan))
-
+  /** The aggregate above the target of a command is that of Spark's search, and not of the user's statement. */
   private def isAggregateNoted(scan: Scan, use: ScanUse): Boolean =
-    scan.isInstanceOf[RemainingFilesScan] || NotAnswered.reasonFor(scan, use.scan).isDefined
+    scan.isInstanceOf[RemainingFilesScan] || SwapRule.isOfCommand(use.scan.relation.options) ||
+      NotAnswered.reasonFor(scan, use.scan).isDefined
 
   private def ofStock(table: SparkTable, scan: BatchScanExec, decision: SwapDecision): FoundScan =
     decision match {

@@ -13,7 +13,8 @@ import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, Data
 import zonemap.iceberg.answer.{MetadataQuestion, MetadataTable}
 import zonemap.iceberg.plan.{IndexQuestions, ZoneMapTable}
 import zonemap.iceberg.report.SwapReason
-import zonemap.spark.scan.{Guarded, IcebergRelation, PlannableTables, SparkTables, SwapDecision, ZoneMapRelation}
+import zonemap.spark.scan.{FileNames, Guarded, IcebergRelation, PlannableTables, SparkTables, SwapDecision}
+import zonemap.spark.scan.ZoneMapRelation
 
 /**
  * Replaces relations of the metadata tables `partitions`, `files`, `data_files` and `delete_files` by rows from the
@@ -26,7 +27,8 @@ private[zonemap] final class MetadataTableRule(tables: PlannableTables) extends 
   import MetadataTableRule._
 
   override def apply(plan: LogicalPlan): LogicalPlan =
-    if (hasMetadataTable(plan) && AggregatedScan.mayAnswer(plan) && !asksForManifest(plan)) replaced(plan) else plan
+    if (hasMetadataTable(plan) && AggregatedScan.mayAnswer(plan) && !plan.exists(FileNames.areAskedBy)) replaced(plan)
+    else plan
 
   private def replaced(plan: LogicalPlan): LogicalPlan =
     plan match {
@@ -80,13 +82,6 @@ private[zonemap] object MetadataTableRule {
       case IcebergRelation(_, table) => MetadataTable.of(table.table()).isDefined
       case _                         => false
     }
-
-  /** Whether a plan names the file that a row was read from. */
-  private def asksForManifest(plan: LogicalPlan): Boolean =
-    plan.exists(_.expressions.exists(_.exists {
-      case _: InputFileName | _: InputFileBlockStart | _: InputFileBlockLength => true
-      case _                                                                   => false
-    }))
 
   private val Tag = TreeNodeTag[SwapReason]("zonemap.metadata-not-answered")
 

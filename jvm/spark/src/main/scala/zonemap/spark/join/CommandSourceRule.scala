@@ -21,7 +21,7 @@ private[zonemap] object CommandSourceRule extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     plan match {
-      case command: RowLevelWrite if !HeldRows.namesFiles(command) && !hasLimit(command) =>
+      case command: RowLevelWrite =>
         Guarded.orNothing("holding the rows of its source")(Some(held(command))).getOrElse(plan)
       case _ => plan
     }
@@ -31,15 +31,22 @@ private[zonemap] object CommandSourceRule extends Rule[LogicalPlan] {
     command.collectWithSubqueries { case limit: LocalLimit => limit }.nonEmpty
 
   private def held(command: RowLevelWrite): LogicalPlan = {
-    lazy val atMost = maxRows(command)
+    val places = SourcePlace.in(command).groupBy(_.key)
+    val atMost = if (places.isEmpty || HeldRows.namesFiles(command) || hasLimit(command)) None else maxRows(command)
+    atMost.fold[LogicalPlan](command)(held(command, places, _))
+  }
+
+  private def held(
+      command: RowLevelWrite,
+      sources: Map[SourcePlace.Key, Seq[SourcePlace]],
+      maxRows: Int): LogicalPlan = {
+    command.setTagValue(Tried, ())
     val held = for {
-      (key, places) <- SourcePlace.in(command).groupBy(_.key)
-      maxRows <- atMost
-      _ = command.setTagValue(Tried, ())
+      (key, places) <- sources
       rows <- HeldRows.of(places.head.query(places), maxRows)
-    } yield key -> ((place: SourcePlace) => place.over(places, rows))
+    } yield key -> ((places, rows))
     command.transformWithSubqueries { case plan @ SourcePlace(place) =>
-      held.get(place.key).fold[LogicalPlan](plan)(_(place))
+      held.get(place.key).fold[LogicalPlan](plan) { case (places, rows) => place.over(places, rows) }
     }
   }
 

@@ -7,7 +7,6 @@ import org.apache.spark.OneToOneDependency
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{InputFileBlockLength, InputFileBlockStart, InputFileName}
 import org.apache.spark.sql.catalyst.expressions.{PlanExpression, UnsafeRow}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.{TreeNodeTag, TreePattern}
@@ -17,7 +16,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.slf4j.LoggerFactory
 
 import zonemap.iceberg.report.{LogFields, MillisText}
-import zonemap.spark.scan.{Guarded, UncachedExecution}
+import zonemap.spark.scan.{FileNames, Guarded, UncachedExecution}
 import zonemap.spark.scan.SparkMinor.ClassicSession
 
 /**
@@ -61,12 +60,7 @@ private[join] object HeldRows {
 
   /** True if the plan asks for the file that its task reads: a task of held rows reads none. */
   def namesFiles(plan: LogicalPlan): Boolean =
-    plan
-      .collectWithSubqueries { case node => node.expressions }
-      .exists(_.exists(_.exists {
-        case _: InputFileName | _: InputFileBlockStart | _: InputFileBlockLength => true
-        case _                                                                   => false
-      }))
+    plan.collectWithSubqueries { case node if FileNames.areAskedBy(node) => node }.nonEmpty
 
   /** True for rows of a list that Python has sent to the driver, which Spark's own functions project and filter. */
   def areInDriver(plan: LogicalPlan): Boolean =
